@@ -47,10 +47,7 @@ const CAUSES: Readonly<Record<string, readonly [PetstoreClientErrorCode, string]
   UND_ERR_CONNECT_TIMEOUT: ['timed_out', 'the connection timed out'],
 };
 
-/**
- * @param error what `fetch` threw.
- * @param timeoutMs the time for the answer, if the time is over.
- */
+/** @param timeoutMs the time for the answer, if the time is over. */
 export function createNoAnswer(
   baseUrl: string,
   error: unknown,

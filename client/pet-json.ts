@@ -59,11 +59,7 @@ function toInteger(name: string, digits: string, integers: IntegerKind, response
   throw new PetstoreClientError('inexact_integer', message, response);
 }
 
-/**
- * The JSON text of a pet with the digits of its integers. `JSON.stringify` throws at a bigint.
- *
- * @throws TypeError if an integer is not exact.
- */
+/** The JSON text of a pet with the digits of its integers. @throws TypeError if an integer is not exact. */
 export function toJson(pet: NewPet & { readonly id?: Integer }): string {
   const values: Readonly<Record<string, unknown>> = { ...pet };
   const members: string[] = [];
@@ -75,7 +71,6 @@ export function toJson(pet: NewPet & { readonly id?: Integer }): string {
   return `{${members.join()}}`;
 }
 
-/** @throws TypeError if the value is not an exact integer. */
 export function toDigits(name: string, value: unknown): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   if (typeof value === 'string' && INTEGER.test(value)) return value;

@@ -58,7 +58,6 @@ export interface KeyOptions {
   readonly expires?: number | undefined;
 }
 
-/** A new key: its text, which is shown once, and what a store keeps. */
 export function createApiKey(
   { name, environment, readOnly, expires }: KeyOptions,
   now: number,

@@ -33,9 +33,7 @@ export class UnknownColumnsError extends PetstoreError {
 /**
  * The rows below the header, without blank rows. An empty cell of an optional field is null.
  *
- * @param ignoresColumns whether the file may have columns that no pet has.
  * @param isUpdate whether it is refused that all texts of a column have a mark, but not its name.
- * @throws PetstoreError `bad_request` for a wrong header or quote, and if there is no row.
  */
 export async function* readCsv(
   pieces: Pieces,
@@ -87,7 +85,6 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
   throw createRowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
-/** @throws PetstoreError `bad_request` when a column is unknown, is missing, or is given twice. */
 function parseHeader(place: string, cells: readonly string[], ignoresColumns: boolean): Header {
   const columns = cells.map(findColumn);
   if (!columns.some(Boolean)) throw createRowError(place, NO_HEADER);

@@ -23,11 +23,8 @@ const CHARACTERS_MAX = 11;
 export const MARK = "'";
 
 /**
- * How a file of CSV begins, and the row of a pet.
- *
  * @param isExcel whether the file has a byte order mark, and marks before values that a spreadsheet would change.
- * @param refusesLoss whether `row` throws PetstoreError `bad_request` for a name that a spreadsheet would change despite
- *   the mark.
+ * @param refusesLoss whether a name is refused that a spreadsheet would change despite the mark.
  */
 export function createCsvFormat(isExcel: boolean, separator: ',' | ';', refusesLoss = isExcel) {
   const toRow = (cells: readonly string[]) => `${cells.map(quoteCell).join(separator)}\n`;

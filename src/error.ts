@@ -12,7 +12,6 @@ const CLOSE = { connection: 'close' };
 interface ErrorRow {
   /** Several codes may share a status. */
   readonly status: number;
-  /** The message when nothing more specific is known. */
   readonly message: string;
   /** The header fields of its answer, in lower case; what refuses a request may set others in their place. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -47,7 +47,6 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^[+-]?\d{1,3}(?:[.,'’\s]\d{3})+$/, 'has more than digits: write a whole number in digits only'],
 ];
 
-/** Why a text that looks like an integer is none, if it is known. */
 export function explainInteger(text: string): string | undefined {
   return REASONS.find(([pattern]) => pattern.test(text))?.[1];
 }

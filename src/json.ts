@@ -23,11 +23,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return isPlain && !(value instanceof JsonNumber);
 }
 
-/**
- * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
- *
- * @throws PetstoreError `bad_request` for no JSON, too many values or levels, or a member of an object given twice.
- */
+/** The value of a JSON text (RFC 8259). Every number is a {@link JsonNumber}, and no member is given twice. */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
   const members = countMembers(text, valuesMax);
   // The last call is for the whole value.
@@ -44,8 +40,6 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
 /**
  * The number of colons outside of strings, right up to the first mistake, where JSON.parse stops. A regular expression
  * could read the rest of the text again for each quote.
- *
- * @throws PetstoreError `bad_request` at the first value or level that is too many.
  */
 function countMembers(text: string, valuesMax: number): number {
   let members = 0;
@@ -74,7 +68,6 @@ function createExcess(bound: string): PetstoreError {
   return new PetstoreError('bad_request', `the JSON must have at most ${bound}`);
 }
 
-/** As JSON.parse. @throws PetstoreError `bad_request` for a text that is not JSON. */
 const parse: typeof JSON.parse = (text, reviver) => {
   try {
     return JSON.parse(text, reviver);

@@ -1,6 +1,5 @@
 /** The known name that a mistyped one is taken for. */
 
-/** The known name that takes the fewest edits, and at most `editsMax`; undefined if there is none. */
 export function findNearest(
   name: string,
   known: Iterable<string>,

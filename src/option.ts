@@ -1,6 +1,5 @@
 /** An option: a row that stands beside what it configures. Its flag and its variable are made from its name. */
 
-/** A kind of option. */
 export interface OptionKind<Value = unknown> {
   /** The name of the value in the help. In brackets if the flag may come without a value, which means `true`. */
   readonly value: string;
@@ -29,7 +28,6 @@ export type OptionValues<Rows extends Readonly<Record<string, OptionRow>>> = {
     | Rows[Name]['default'];
 };
 
-/** One of some words. */
 export const choice = <const Word extends string>(words: readonly Word[], value: string) => ({
   value,
   mustBe: `one of ${words.join(', ')}`,
@@ -46,7 +44,6 @@ export const count = (min: number, max: number, value = '<count>') => ({
   },
 });
 
-/** Items that are separated by commas. */
 export const list = (value: string, mustBe: string, isItem: (item: string) => boolean) => ({
   value,
   mustBe,

@@ -23,13 +23,10 @@ type PetFilters = {
 
 /** What a client asks for. It is the same for all pages of a list. */
 export interface ListQuery extends PetFilters {
-  /** The most pets of a page; at least 1. */
   readonly limit: number;
 }
 
-/** A page of a list. */
 export interface PetQuery extends ListQuery {
-  /** Only pets with a greater id are returned. */
   readonly after?: bigint | undefined;
 }
 
@@ -37,10 +34,8 @@ interface QueryMember {
   readonly description: string;
   /** A query without this member has the value of `default`. */
   readonly schema: JsonSchema;
-  /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
   readonly example?: unknown;
-  /** @throws PetstoreError `bad_request` for a text that is no value of this member. */
   readonly parse: (text: string) => unknown;
 }
 
@@ -65,7 +60,6 @@ const MEMBER_TABLE: {
 const isFilter = (field: NewPetField): field is NewPetField & { name: keyof PetFilters } =>
   field.name in FILTER_TABLE;
 
-/** The fields that have a filter. */
 export const PET_FILTERS = NEW_PET_FIELDS.filter(isFilter);
 
 /** The members of ListQuery, in the order of the document and of links. */

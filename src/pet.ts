@@ -90,11 +90,7 @@ export const ID = nameField('id', {
   accepts: (id: bigint) => id >= 1n && id <= ID_MAX,
 });
 
-/**
- * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing is trimmed.
- *
- * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
- */
+/** The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing is trimmed. */
 export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, false) as NewPet;
 }
@@ -104,7 +100,6 @@ export function parseNewPetRow(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, true) as NewPet;
 }
 
-/** The fields of a GivenPet. */
 export const GIVEN_PET_FIELDS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS];
 
 /** As {@link parseNewPetRow}, with the id of the row, if it has one. */

@@ -19,7 +19,6 @@ const NOT_BLANK = /[^ \t\r]/;
 /** How many first pets of a file are compared with the store, to warn when the file was added before. */
 export const COMPARED_PETS = 10;
 
-/** A text that is read bit by bit. */
 export type Pieces = AsyncIterable<string> | Iterable<string>;
 
 /** Says why a row is no pet, and where it stands, on a single line. */
@@ -29,7 +28,6 @@ export function createRowError(place: string, reason: string): PetstoreError {
   return new PetstoreError('bad_request', toPrintable(`${place}: ${words}`));
 }
 
-/** A row of a file of pets. */
 export interface FileRow {
   /** Where the row stands, such as "line 3". */
   readonly place: string;
@@ -37,11 +35,7 @@ export interface FileRow {
   readonly read: () => unknown;
 }
 
-/**
- * The text of a file in pieces, without a byte order mark.
- *
- * @throws PetstoreError `bad_request` when the bytes are not UTF-8.
- */
+/** The text of a file in pieces, without a byte order mark. */
 export async function* decodeText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<string> {
@@ -59,11 +53,8 @@ export async function* decodeText(
 }
 
 /**
- * The rows of a text that comes in pieces, without blank rows and without line ends. In CSV also U+000D ends a row; in
- * NDJSON it is white space.
- *
- * @param isCsv whether a line end between two quotes belongs to the row.
- * @throws PetstoreError `bad_request` for a row that is too long.
+ * The rows of a text that comes in pieces, without blank rows and without line ends. In CSV also U+000D ends a row, and
+ * a line end between two quotes belongs to the row.
  */
 export async function* splitRows(
   pieces: Pieces,
@@ -96,12 +87,7 @@ export async function* splitRows(
   if (NOT_BLANK.test(text)) yield { place, text };
 }
 
-/**
- * What `parse` makes of the rows before the first wrong row. The rows after it are only checked.
- *
- * @param report called with the lines for several wrong rows, and for broken formulas.
- * @throws PetstoreError `bad_request` for a wrong row, or with the number of several wrong rows.
- */
+/** What `parse` makes of the rows before the first wrong row. The rows after it are only checked. */
 export async function* parseRows<Parsed extends object>(
   rows: AsyncIterable<FileRow> | Iterable<FileRow>,
   parse: (value: unknown) => Parsed,
@@ -134,11 +120,6 @@ export async function* parseRows<Parsed extends object>(
   throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
-/**
- * The rows of a JSON text.
- *
- * @throws PetstoreError `bad_request` when the text is no array, or has more than `valuesMax` values.
- */
 export function* readJsonRows(
   text: string,
   valuesMax = Number.POSITIVE_INFINITY,

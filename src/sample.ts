@@ -19,7 +19,6 @@ const STEP = 17;
 
 const SAMPLE_STATUSES = ['available', ...PET_STATUSES, undefined] as const;
 
-/** Pets with ids from 1, made as they are consumed. */
 export async function* generatePets(count: number): AsyncGenerator<Pet> {
   for (let id = 1; id <= count; id += 1) {
     const pet = PETS[(STEP * id) % PETS.length] as (typeof PETS)[number];

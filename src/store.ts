@@ -14,7 +14,6 @@ export interface Store extends ServedStore, AsyncDisposable {
   readonly foundLayout: number;
 
   readonly pets: PetStore & LongWork;
-  /** Whatever counts adds to it. */
   readonly counts: StoreCounts;
 
   /**
@@ -25,12 +24,7 @@ export interface Store extends ServedStore, AsyncDisposable {
     | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
     | undefined;
 
-  /**
-   * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Other
-   * processes may read and write meanwhile. It is long work, as `merge` is.
-   *
-   * @throws PetstoreError `bad_request` when the file exists or cannot be written.
-   */
+  /** Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. It is long work. */
   backup(file: string): Promise<void>;
 
   /** Waits for the writes under way and closes the database, as the end of `await using` does. */
@@ -64,11 +58,7 @@ export interface PetStore {
     request: IdempotentRequest,
   ): Promise<{ readonly pet: Pet; readonly isReplay: boolean }>;
 
-  /**
-   * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
-   *
-   * @throws PetstoreError `conflict` when the pet was removed or changed since `old` was read.
-   */
+  /** Replaces the fields of `old`. @throws PetstoreError `conflict` when it was removed or changed since it was read. */
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 
   find(id: bigint): Promise<Pet | undefined>;
@@ -100,7 +90,6 @@ export interface LongWork {
   /**
    * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
    *
-   * @param dryRun whether to remove none.
    * @param only what may be removed, such as the pets of a dry run.
    * @throws PetstoreError `not_found` when a range has no pet, `conflict` when it has other pets than `only`.
    */
@@ -184,17 +173,12 @@ export interface KeyStore {
   /** The key in any state. What another process changed is seen within one second. */
   find(digest: Uint8Array): Promise<ApiKey | undefined>;
 
-  /** All keys in any state, by id. */
   list(): Promise<ApiKey[]>;
 
   /** Sets the time of last use; does nothing when there is no such key. */
   touch(id: number, usedAt: number): Promise<void>;
 
-  /**
-   * Revokes the key; one that is revoked already keeps its time.
-   *
-   * @throws PetstoreError `not_found` when there is no such key.
-   */
+  /** A key that is revoked already keeps its time. @throws PetstoreError `not_found` when there is no such key. */
   revoke(id: number, revokedAt: number): Promise<void>;
 
   /**

@@ -6,13 +6,9 @@ import { NEW_PET_FIELDS } from '../pet.ts';
 import type { Correction, Corrections } from '../store.ts';
 import { countPets, printUndo, say, toCorrectionTable } from './output.ts';
 
-/** How many corrected pets are shown. The others are counted. */
 const SHOWN_MAX = 20;
 
-/**
- * @param missing the optional fields that no row of the file has.
- * @throws PetstoreError `bad_request` when a pet would lose the value of one of them, or it is a column of CSV.
- */
+/** Refuses that a pet loses a value. @param missing the optional fields that no row of the file has. */
 export function refuseLoss(
   { fields }: Corrections,
   missing: readonly string[],

@@ -13,7 +13,6 @@ import { PET_FORMATS } from './pet-file.ts';
 /** A wrong use of the command line, with a message of our own instead of commander's. */
 export class UsageError extends Error {}
 
-/** The name of the variable of an option, such as PETSTORE_DATABASE for --database. */
 export function toVariable(option: Option): string {
   return `PETSTORE_${option.name().replaceAll('-', '_').toUpperCase()}`;
 }

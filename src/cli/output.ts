@@ -32,7 +32,6 @@ export function printUndo(lines: readonly string[]): Promise<void> {
   });
 }
 
-/** Ends the help of a command with examples. */
 export function addExamples(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', ['\nExamples:', ...lines].join('\n  '));
 }
@@ -77,7 +76,6 @@ export class Progress {
   look = '';
   #shown = performance.now();
 
-  /** Counts more pets. Shows their number ten times a second. */
   add(pets: number): void {
     this.pets += pets;
     const now = performance.now();
@@ -86,7 +84,6 @@ export class Progress {
     process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far`);
   }
 
-  /** Counts the pets as they are consumed. */
   async *count<Item>(pets: AsyncIterable<Item>): AsyncGenerator<Item> {
     for await (const pet of pets) {
       this.add(1);

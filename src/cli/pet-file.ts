@@ -55,12 +55,7 @@ export interface PetFileOptions {
   readonly update?: boolean | undefined;
 }
 
-/**
- * The rows of the file in its order, read as they are consumed.
- *
- * @throws PetstoreError `bad_request` for an unknown ending, a workbook, a file that cannot be read, and a line after
- *   which no row can be found.
- */
+/** The rows of the file in its order, read as they are consumed. */
 export function readRows(petFile: PetFileOptions): AsyncIterable<FileRow> {
   const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
   if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
@@ -74,11 +69,7 @@ export function isCsv(petFile: PetFileOptions): boolean {
   return getFormat(petFile).read === readCsv;
 }
 
-/**
- * Writes all the pets. A file is replaced when they are on the disk, and unchanged if anything fails.
- *
- * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
- */
+/** Writes all the pets. A file is replaced when they are on the disk, and unchanged if anything fails. */
 export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>): Promise<void> {
   const { file = STANDARD_STREAM } = target;
   const text = toText(getFormat(target), pets);
@@ -141,7 +132,6 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
   yield text + format.tail;
 }
 
-/** The text of the file in pieces, without a byte order mark. */
 async function* readText(file: string): AsyncGenerator<string> {
   try {
     yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file));
@@ -164,7 +154,6 @@ async function* readNdjson(pieces: Pieces): AsyncGenerator<FileRow> {
   }
 }
 
-/** The pets of a JSON array. The whole file is parsed at once. */
 async function* readJsonArray(pieces: Pieces): AsyncGenerator<FileRow> {
   let bytes = 0;
   let text = '';

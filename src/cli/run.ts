@@ -83,7 +83,6 @@ export function fail(error: unknown): void {
   process.exitCode ??= report(error);
 }
 
-/** Runs a command, and sets `process.exitCode` if it fails. */
 export async function run(args: readonly string[]): Promise<void> {
   try {
     cleanVariables();

@@ -37,7 +37,6 @@ export function addStoreCommand(parent: Command, name: string, ...lines: string[
   return addExamples(parent.command(name).addOption(databaseOption()), ...lines);
 }
 
-/** The options of a command that only reads. */
 export const READS: OpenOptions = { onlyReads: true };
 
 /** The action of a command on its store, with its arguments and options. Only one that adds something may `create`. */

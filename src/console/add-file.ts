@@ -13,16 +13,11 @@ const SAMPLES = 20;
 const MANY = 2_000;
 
 export class FileAdder {
-  /** What is read or sent. */
   #work = new AbortController();
   #isAdding = false;
   #file: PetFile | undefined;
 
-  /**
-   * Reads a file, and shows what adding it would do. Ends the check of another file.
-   *
-   * @throws Error for a wrong file. If it has columns that no pet has, the page offers to leave them out.
-   */
+  /** Reads a file, and shows what adding it would do. Ends the check of another file. */
   async read(file: File, ignoresColumns = false): Promise<void> {
     if (this.#isAdding) {
       throw new Error(`Pets are being added. Wait, or stop it. Then choose ${file.name} again.`);
@@ -33,7 +28,10 @@ export class FileAdder {
       // Ended, it has no error either: the message would be taken for one of the next file.
       const reading = readFile(file, ignoresColumns).finally(() => signal.throwIfAborted());
       const found = await reading.catch((error: Error) => {
-        if (error.cause instanceof UnknownColumnsError) offerToLeaveOut();
+        if (error.cause instanceof UnknownColumnsError) {
+          show('leave-out', true);
+          getElement('leave-out', HTMLElement).focus();
+        }
         throw error;
       });
       write('progress-text', 'Looking for its first pets in the store');
@@ -78,11 +76,6 @@ export class FileAdder {
   }
 }
 
-function offerToLeaveOut(): void {
-  show('leave-out', true);
-  getElement('leave-out', HTMLElement).focus();
-}
-
 function showFound({ name, pets, ignoresColumns, warnings }: PetFile, known: number): void {
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
@@ -98,7 +91,6 @@ function showFound({ name, pets, ignoresColumns, warnings }: PetFile, known: num
   getElement('add-all', HTMLButtonElement).focus();
 }
 
-/** Calls `take` with each file that is chosen in the dialog, or dropped on the page. */
 export function onFile(take: (file: File) => void): void {
   const input = getElement('file', HTMLInputElement);
   input.addEventListener('change', () => {
@@ -119,5 +111,4 @@ export function onFile(take: (file: File) => void): void {
   }
 }
 
-/** Lets the browser keep a file of sample pets. */
 export const keepExample = () => keepCsv('example.csv', PLAIN, generatePets(SAMPLES));

@@ -36,7 +36,6 @@ export class PetAdder {
   }
 }
 
-/** @throws PetstoreError that names each wrong field. */
 function readNewPet(form: HTMLFormElement): NewPet {
   const texts = readTexts(form);
   const members = NEW_PET_FIELDS.map((field) => {

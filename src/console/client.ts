@@ -50,7 +50,6 @@ function toCurl(url: string, { headers, body }: RequestInit): string {
   return parts.join(' ');
 }
 
-/** A word of a shell. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -8,13 +8,11 @@ export function getElement<T extends HTMLElement>(id: string, type: new () => T)
   throw new Error(`the page has no ${type.name} with the id ${id}`);
 }
 
-/** The texts of the fields that are filled in, by the names of the fields. */
 export function readTexts(form: HTMLFormElement): URLSearchParams {
   const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
   return new URLSearchParams(texts.filter(([, text]) => text !== ''));
 }
 
-/** Fills in the fields that have a text, and resets the other fields. */
 export function fillIn(form: HTMLFormElement, texts: URLSearchParams): void {
   form.reset();
   for (const [name, text] of texts) {

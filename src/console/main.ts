@@ -54,7 +54,6 @@ function onClick(selector: string, act: (button: HTMLElement) => void): void {
   }
 }
 
-/** Shows the form of the key, or the list. */
 function showPart(part: 'key' | 'work'): void {
   document.body.dataset.part = part;
   closeDialogs();

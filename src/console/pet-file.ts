@@ -12,7 +12,6 @@ import { createClient } from './client.ts';
 
 const FILE_MIB_MAX = 4;
 
-/** Among how many pets of the store the first pets of a file are looked for. */
 const LOOKED_THROUGH = 5_000;
 
 const FNV_OFFSET = 0xcbf29ce484222325n;
@@ -23,13 +22,10 @@ export interface PetFile {
   /** The same for the same bytes. */
   readonly id: string;
   readonly pets: readonly NewPet[];
-  /** Whether the columns that no pet has are left out. */
   readonly ignoresColumns: boolean;
-  /** Names the places of broken formulas. */
   readonly warnings: readonly string[];
 }
 
-/** @throws Error that names the first wrong rows, or with an UnknownColumnsError as its cause. */
 export async function readFile(file: File, ignoresColumns: boolean): Promise<PetFile> {
   const { name } = file;
   if (file.size > FILE_MIB_MAX * 1024 * 1024) {

@@ -13,7 +13,6 @@ export class PetList {
   readonly #form = getElement('list-form', HTMLFormElement);
   readonly #place = getElement('list', HTMLElement);
   readonly #rows = getElement('pets', HTMLElement);
-  /** The pets that are shown, by their ids. */
   readonly pets = new Map<bigint, Pet>();
   /** Ends what reads the list before: its late answer would mix two lists. */
   #reading = new AbortController();
@@ -22,7 +21,6 @@ export class PetList {
   #next: string | undefined;
   readonly #end: IntersectionObserver;
 
-  /** @param showMore called when the end of the list comes into view. */
   constructor(showMore: () => void) {
     // A busy page gets several looks at once: the last one is how it is now.
     this.#end = new IntersectionObserver((looks) => looks.at(-1)?.isIntersecting && showMore());
@@ -85,7 +83,6 @@ export class PetList {
     write('shown', `${size} ${size === 1 ? 'pet' : 'pets'}${this.#next ? ', and more' : ''}`);
   }
 
-  /** Shows a new pet as the first row. */
   addFirst(pet: Pet): void {
     const [row] = this.#createRows([pet]);
     row?.classList.add('new');

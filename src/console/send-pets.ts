@@ -11,7 +11,6 @@ const AT_A_TIME = 16;
 export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Promise<string> {
   const { length } = pets;
   let added = 0;
-  /** The pets that were in the store before. */
   let known = 0;
   const show = (words = '') => {
     write('progress-text', `${added} of ${length}${words}`);

@@ -2,12 +2,10 @@
 
 const KEY_ITEM = 'petstore-api-key';
 
-/** The key; empty if there is none. */
 export const findKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
 export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
-/** The filters of the list, and the pet that is open. */
 export const readAddress = () => new URLSearchParams(location.hash.slice(1));
 
 /** The address of the same list, with this pet open or with none. */

@@ -10,7 +10,6 @@ export const ADMIN_CONNECTIONS_MAX = 100;
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface AdminOptions extends HttpServerOptions {
-  /** The metrics in Prometheus' text format. */
   readonly readMetrics: () => Promise<string>;
 }
 

@@ -68,5 +68,4 @@ export const COMPONENTS = {
   },
 };
 
-/** A component that a body may have. */
 export type ComponentName = Exclude<keyof typeof COMPONENTS, 'Error'>;

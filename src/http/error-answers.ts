@@ -3,7 +3,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../error.ts';
 
-/** The interface's Error. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;

@@ -13,7 +13,6 @@ const REFUSED_CLIENTS_MAX = 100;
 export class RequestLog {
   readonly #log: Log;
   readonly #count: (line: RequestLine) => void;
-  /** How many requests were refused in this second, by client and code. */
   readonly #refused = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 

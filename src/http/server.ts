@@ -47,11 +47,9 @@ declare module 'fastify' {
 export interface HttpServerOptions extends Partial<RequestOptions> {
   readonly store: ServedStore;
   readonly log: Log;
-  /** Counts every request that is answered. */
   readonly count?: ((line: RequestLine) => void) | undefined;
   /** Whether the service is stopping: then each connection ends with its answer, and `/readyz` is 503. */
   readonly isStopping: () => boolean;
-  /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: TokenBuckets | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;

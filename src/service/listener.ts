@@ -12,10 +12,8 @@ import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { explainListenError, type Place, type Service, toListenHost } from './service.ts';
 
-/** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
 
-/** @throws PetstoreError `unavailable` when it cannot listen there. */
 export async function startListener(
   options: ServeOptions,
   store: Store,

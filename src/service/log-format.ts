@@ -75,7 +75,6 @@ export function createTextLines(): LogFormat {
   };
 }
 
-/** A line for each fact, in columns, for standard output. */
 export function toFactLines(facts: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(facts).map((name) => name.length));
   const toLine = ([name, value]: [string, string]) =>

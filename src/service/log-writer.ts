@@ -28,13 +28,11 @@ export class LogWriter {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
-  /** @param describe gives the line that says how many lines were dropped before it. */
   constructor(fd: number, describe: (dropped: number) => string) {
     this.#fd = fd;
     this.#describe = describe;
   }
 
-  /** Buffers a line, which ends with its line end. */
   write(line: string): void {
     // After a dropped line all lines are dropped, until the line that counts them is written.
     const isFull = this.#buffer.length + line.length > SERVICE_LIMITS.LOG_UNITS_MAX.value;

@@ -9,7 +9,6 @@ import type { Counted, RequestCounts } from './counts.ts';
 /** The time of the check for `petstore_ready`: then it is 0. */
 const READY_MS_MAX = 2_000;
 
-/** What is read at each scrape. */
 export interface Sources {
   readonly counts: RequestCounts;
   readonly app: Pick<FastifyInstance, 'readConnections' | 'checkReady'>;
@@ -21,7 +20,6 @@ export interface Sources {
 export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** The value, or a value for each combination of labels. */
   readonly read: (from: Sources) => number | Promise<number> | Iterable<Counted>;
   readonly labels: readonly string[];
   /** How the values of several workers become one; by default by their sum. */

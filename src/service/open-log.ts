@@ -8,7 +8,6 @@ import { LogWriter } from './log-writer.ts';
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
-/** The levels whose lines a log of this level has. */
 function toLevels(level: LogLevel): ReadonlySet<LogLevel> {
   return new Set(level === 'silent' ? [] : LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1));
 }
@@ -36,17 +35,9 @@ export function createLog(
   };
 }
 
-export interface OpenLog {
-  readonly log: Log;
-  /** Tells what started, and facts of it: in the log if programs read it, else on standard output, a fact in a line. */
-  say(what: string, facts: Readonly<Record<string, string>>): void;
-  /** The lines that were not written whole so far. */
-  countDropped(): number;
-  /** Writes the last lines. Resolves to false if they cannot be written in time. */
-  close(): Promise<boolean>;
-}
+export type OpenLog = ReturnType<typeof openLog>;
 
-export function openLog(level: LogLevel): OpenLog {
+export function openLog(level: LogLevel) {
   const { stdout, stderr } = process;
   const format = stderr.isTTY ? createTextLines() : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
@@ -59,8 +50,13 @@ export function openLog(level: LogLevel): OpenLog {
   const isLogged = !stdout.isTTY && !stderr.isTTY && toLevels(level).has('info');
   return {
     log,
-    say: isLogged ? log.info : (what, facts) => stdout.write(`${what}\n${toFactLines(facts)}`),
+    /** Tells what started, and facts of it: in the log if programs read it, else on standard output, a fact in a line. */
+    say(what: string, facts: Readonly<Record<string, string>>): void {
+      if (isLogged) log.info(what, facts);
+      else stdout.write(`${what}\n${toFactLines(facts)}`);
+    },
     countDropped: () => writer.dropped,
+    /** Writes the last lines. Resolves to false if they cannot be written in time. */
     close: () => Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]),
   };
 }

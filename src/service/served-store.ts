@@ -16,7 +16,6 @@ const WATCH_MS = 1_000;
 const TRY_PAUSE_MS = 500;
 const BACK = 'the database is back';
 
-/** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
   const store = await openStore(options.database, {
     ...options,
@@ -44,10 +43,7 @@ export function requireKey(store: Store, { environment }: ServeOptions): Store {
   return { ...store, check };
 }
 
-/**
- * Warns when PostgreSQL is away, of each new cause, and when it is back, also if no request comes. Resolves when the
- * service stops.
- */
+/** Warns when PostgreSQL is away, of each new cause, and when it is back, also if no request comes. */
 export async function watchStore(
   store: Pick<Store, 'check' | 'countConnections'>,
   warn: Log['warn'],

@@ -11,7 +11,6 @@ import { SERVE_OPTIONS, type ServeOptions } from './serve-options.ts';
 const OTHER_FILES = 64;
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
-/** A service that listens, in this process or in workers. */
 export interface Service {
   readonly port: number;
   /** Resolves when the requests at work are answered and the workers have ended. */
@@ -32,7 +31,6 @@ function toReachableUrl(host: string, port: number): string {
   return toUrl(/^(\*|0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host, port);
 }
 
-/** What a start says: a line, and then facts of the service by their names. */
 export function describeService(
   options: ServeOptions,
   { foundLayout }: Store,

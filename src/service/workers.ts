@@ -16,12 +16,7 @@ const REPLACE_MS = 1_000;
 /** A signal to all processes, such as Ctrl-C, may reach the primary so long after a worker. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
-/**
- * Resolves when the first worker listens.
- *
- * @throws PetstoreError `unavailable` if a port cannot be listened on, or if the first worker, which then prints why,
- *   ends before it listens.
- */
+/** Resolves when the first worker listens. @throws PetstoreError if a port is in use, or if this worker ends before. */
 export async function startWorkers(
   options: ServeOptions,
   log: Log,

@@ -3,7 +3,6 @@
 import { resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
-/** The forms of an address, in the words of messages and help. */
 export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
 
 /** SQLite's name for a database in memory, which ends with its connection. */
@@ -30,11 +29,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   target_session_attrs: ['any', 'read-write', 'primary'],
 };
 
-/**
- * The database that an address names.
- *
- * @throws PetstoreError `bad_request`; the message repeats no part of an address of PostgreSQL.
- */
+/** The database that an address names. No error repeats a part of an address of PostgreSQL. */
 export function parseAddress(text: string) {
   const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
   if (kind === 'postgres' || kind === 'postgresql') {
@@ -49,7 +44,6 @@ export function parseAddress(text: string) {
   return { kind, file: rest } as const;
 }
 
-/** @throws PetstoreError as parseAddress does. */
 export function parsePostgres(url: string) {
   const parts = POSTGRES.exec(url)?.groups;
   if (parts === undefined || UNESCAPED.test(url)) throw refuse(MALFORMED);
@@ -109,11 +103,7 @@ export function isMemoryAddress(text: string): boolean {
   return text === MEMORY_ADDRESS;
 }
 
-/**
- * The address as it may be shown: with the absolute path of a file, or without user, password and options.
- *
- * @throws PetstoreError as parseAddress does.
- */
+/** The address as it may be shown: with the absolute path of a file, or without user, password and options. */
 export function describeAddress(text: string): string {
   const address = parseAddress(text);
   if (address.kind === 'postgres') return `${text.slice(0, text.indexOf(':'))}://${address.place}`;

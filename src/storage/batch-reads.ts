@@ -1,11 +1,6 @@
 /** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
-/**
- * A function that collects requests until the turn ends and then reads them all at once.
- *
- * @param read returns the results in the order of the requests.
- * @param max the most requests that it gets at once; the next turn reads the others.
- */
+/** Collects requests until the turn ends, and reads them together. The next turn reads those above `max`. */
 export function batchReads<Request, Result>(
   read: (requests: readonly Request[]) => readonly Promise<Result>[],
   max = Infinity,

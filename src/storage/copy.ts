@@ -15,11 +15,9 @@ export interface CopyOptions {
   readonly environment?: Environment | undefined;
   /** Called with the number of pets that were copied since the last call. */
   readonly onPets?: (count: number) => void;
-  /** Called before the target commits. */
   readonly onCommit?: (() => void) | undefined;
 }
 
-/** An error of a copy that says which store it is of. */
 class SideError extends PetstoreError {}
 
 /** Messages of PostgreSQL name no database. */
@@ -31,13 +29,7 @@ export const sayingSide =
   };
 const ofSource = sayingSide('from');
 
-/**
- * Copies all, as of one moment, or nothing. Each row is read back before the target commits.
- *
- * @returns the number of keys.
- * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when a database is of a
- *   newer petstore, `internal_error` when the copy differs from the original.
- */
+/** Copies all, as of one moment, or nothing, and reads each row back before that. Resolves to the number of keys. */
 export async function copyDatabase(
   from: Engine,
   to: Engine,
@@ -76,7 +68,6 @@ async function refuseFilled({ read }: Transaction): Promise<void> {
   throw new SideError('bad_request', 'the store to copy to is not empty: name an empty one');
 }
 
-/** Copies the rows of a table page by page. */
 async function copyRows(
   source: Transaction,
   target: Transaction,

@@ -18,7 +18,6 @@ export interface Statement {
 
 /** Without `startTimeout`, the opening tries once; without `databaseTimeout`, a command has more time than a request. */
 export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
-  /** Whether to create a database that does not exist yet. */
   readonly create?: boolean;
   /** What happens to an older layout; by default it is refused. `keep` opens the store only for `foundLayout`. */
   readonly olderLayout?: 'migrate' | 'keep' | undefined;
@@ -41,10 +40,8 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
   /** SQL for the id of a new API key. It counts up from 1. */
   readonly newKeyId: string;
 
-  /** The function that makes JSON of a text. */
   readonly toJsonFunction: 'json_quote' | 'to_json';
 
-  /** The statement of `toPurge`. */
   readonly purge: string;
 
   /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */
@@ -75,7 +72,6 @@ export type TransactionKind = 'snapshot' | 'shared' | 'exclusive';
 export type Session = Transaction & { readonly transaction: Engine['longTransaction'] };
 
 export interface Transaction extends Pick<Engine, 'read'> {
-  /** Inserts rows with the ids that they have. */
   insert(table: string, columns: readonly string[], rows: readonly Row[]): Promise<void>;
 
   /** The greatest id that the table ever had; 0 for none. */

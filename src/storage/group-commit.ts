@@ -25,9 +25,7 @@ type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Resu
 /**
  * Collects writes until a turn of the event loop adds none, and the writes that come while all groups are under way.
  *
- * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
- *   database fails; after any other error nothing is written.
- * @param groupsMax how many groups may be under way.
+ * @param commit rejects with a PetstoreError when the database fails; after any other error nothing is written.
  */
 export function createGroupCommit<Write, Result>(
   commit: Commit<Write, Result>,
@@ -41,7 +39,6 @@ export function createGroupCommit<Write, Result>(
   let sparesReads = false;
   let ended = Promise.resolve();
 
-  /** Resolves to how long the commit took, in milliseconds. */
   async function commitWaiting(): Promise<number> {
     const group = waiting.splice(0);
     const startedAt = performance.now();
@@ -89,7 +86,6 @@ export function createGroupCommit<Write, Result>(
       });
     },
 
-    /** Resolves when no write waits. */
     drain: () => ended,
   };
 }

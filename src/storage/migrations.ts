@@ -9,7 +9,6 @@ export const APPLICATION_ID = 0x50657473;
 export interface Migration {
   /** The layout that this step starts from; 0 is an empty database. */
   readonly from: number;
-  /** The layout that this step makes. */
   readonly number: number;
   /** Whether a program without this step fails on a layout that has it. Such a program does not start there. */
   readonly breaking: boolean;
@@ -133,7 +132,6 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The layout of this program. */
 export const LAYOUT = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /** The steps from a layout to the last one; none if no step starts from it. */
@@ -142,10 +140,7 @@ export function findSteps(layout: number, migrations = MIGRATIONS): readonly Mig
   return step === undefined ? [] : [step, ...findSteps(step.number, migrations)];
 }
 
-/**
- * @param database how the message names the database.
- * @throws PetstoreError `unavailable` for an older layout, unless it may be `olderLayout`.
- */
+/** @throws PetstoreError `unavailable` for an older layout, unless it may be `olderLayout`. */
 export function refuseOlder(database: string, layout: number, { olderLayout }: OpenOptions): void {
   const hasSteps = findSteps(layout).length > 0;
   if (layout === 0 || layout >= LAYOUT || (hasSteps && olderLayout !== undefined)) return;

@@ -12,12 +12,7 @@ import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { finishCopy } from './sqlite/layout.ts';
 
-/**
- * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
- *
- * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
- *   database cannot be used as it is; it is unchanged then.
- */
+/** @throws PetstoreError when the database cannot be used as it is; it is unchanged then. */
 export async function openStore(address: string, options: OpenOptions): Promise<Store> {
   const engine = await openEngine(address, options);
   const stopPurge = options.isServed ? startPurge(engine) : undefined;
@@ -39,9 +34,6 @@ export async function openStore(address: string, options: OpenOptions): Promise<
 /**
  * Does the work on the store at an address. A new file gets its name only after the work succeeded; with `dryRun` it is
  * not made, and the work gets an empty store.
- *
- * @param work gets whether the store is a new file, which is nothing until it gets its name.
- * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
 export function fillStore<T>(
   address: string,
@@ -71,7 +63,6 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
   });
 }
 
-/** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   const fill = async (address: string) => {
     await using source = await openEngine(from, { onlyReads: true }).catch(sayingSide('from'));
@@ -87,7 +78,6 @@ async function copyInto(source: Engine, address: string, options?: CopyOptions):
   return await copyDatabase(source, target, options);
 }
 
-/** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
 async function writeBackup(engine: Engine, file: string): Promise<void> {
   if (engine.copyTo) return writePrivateFile(file, engine.copyTo);
   await fillFile(file, (address) => copyInto(engine, address));

@@ -13,7 +13,6 @@ const COUNTS = COLUMNS.flatMap((column) => [
   `count(case when ${column} is null then was_${column} end)`,
 ]);
 
-/** SQL for whether all columns are the same. */
 export const areSame = (one: string, other: string) =>
   COLUMNS.map((column) => `${one}${column} is not distinct from ${other}${column}`).join(' and ');
 

@@ -18,39 +18,37 @@ const NO_PETS: AddedPets = { count: 0, firstId: 0n, lastId: 0n };
 const toStored = (value: string) => `(select ${value} from pets where pets.id = staged.id)`;
 const ARE_SAME = areSame('pets.', 'staged.');
 
-export function createImports(engine: Engine): Pick<LongWork, 'merge'> {
-  return {
-    merge(pets, { onlyFirst = false, update, dryRun = false, ...told } = {}) {
-      const { onSame, onCorrections, onCommit } = told;
-      return stage(engine, pets, async (session, staged, corrections) => {
-        await refuseRepeated(session, staged);
-        const found = update && (await findCorrections(session, staged, corrections));
-        // Nothing is locked yet: who reads what this prints may be slow.
-        if (found) await onCorrections?.(found);
-        const given = await session.read(`select 1 from ${staged} where id >= 0 limit 1`);
-        // A create could be the first, or take the ids of pets with ids.
-        const isAlone = onlyFirst || given.length > 0;
-        const kind = isAlone ? 'exclusive' : 'shared';
-        return session.transaction(dryRun ? 'snapshot' : kind, async (transaction) => {
-          const { read, readLastId } = transaction;
-          if (onlyFirst && (await readLastId('pets')) > 0n) {
-            return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
-          }
-          const counts = await countStaged(transaction, staged);
-          if (counts.corrected > 0 && !(update && dryRun)) {
-            if (update) await correct(transaction, corrections, engine.toJsonFunction);
-            await refuseDifferent(transaction, staged);
-          }
-          const same = onSame && (await findSame(transaction, staged));
-          if (same !== undefined) onSame?.(same);
-          if (dryRun) return { ...counts, withNewIds: NO_PETS };
-          await read(`delete from ${staged} as staged where ${toStored('true')}`);
-          const withNewIds = await addStaged(transaction, staged, isAlone);
-          onCommit?.(withNewIds);
-          return { ...counts, withNewIds };
-        });
+export function createMerge(engine: Engine): LongWork['merge'] {
+  return (pets, { onlyFirst = false, update, dryRun = false, ...told } = {}) => {
+    const { onSame, onCorrections, onCommit } = told;
+    return stage(engine, pets, async (session, staged, corrections) => {
+      await refuseRepeated(session, staged);
+      const found = update && (await findCorrections(session, staged, corrections));
+      // Nothing is locked yet: who reads what this prints may be slow.
+      if (found) await onCorrections?.(found);
+      const given = await session.read(`select 1 from ${staged} where id >= 0 limit 1`);
+      // A create could be the first, or take the ids of pets with ids.
+      const isAlone = onlyFirst || given.length > 0;
+      const kind = isAlone ? 'exclusive' : 'shared';
+      return session.transaction(dryRun ? 'snapshot' : kind, async (transaction) => {
+        const { read, readLastId } = transaction;
+        if (onlyFirst && (await readLastId('pets')) > 0n) {
+          return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
+        }
+        const counts = await countStaged(transaction, staged);
+        if (counts.corrected > 0 && !(update && dryRun)) {
+          if (update) await correct(transaction, corrections, engine.toJsonFunction);
+          await refuseDifferent(transaction, staged);
+        }
+        const same = onSame && (await findSame(transaction, staged));
+        if (same !== undefined) onSame?.(same);
+        if (dryRun) return { ...counts, withNewIds: NO_PETS };
+        await read(`delete from ${staged} as staged where ${toStored('true')}`);
+        const withNewIds = await addStaged(transaction, staged, isAlone);
+        onCommit?.(withNewIds);
+        return { ...counts, withNewIds };
       });
-    },
+    });
   };
 }
 
@@ -101,7 +99,6 @@ async function countStaged({ read }: Transaction, staged: string) {
   return { added: 0, corrected: 0, unchanged: 0, ...counts };
 }
 
-/** @throws PetstoreError `bad_request` when two of the pets have the same id. */
 async function refuseRepeated({ read }: Session, staged: string): Promise<void> {
   const [row] = await read(
     `select id from ${staged} group by id having count(*) > 1 order by id limit 1`,

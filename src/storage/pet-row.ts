@@ -10,7 +10,6 @@ export const FIELDS = NEW_PET_FIELDS.map(withColumn);
 export const FILTERS = PET_FILTERS.map(withColumn);
 
 export const COLUMNS = FIELDS.map(({ column }) => column);
-/** The columns of `pets`. */
 export const PET_COLUMNS = ['id', ...COLUMNS];
 export const SELECT = `select ${PET_COLUMNS} from pets`;
 
@@ -19,7 +18,6 @@ function withColumn<Field extends NewPetField>(field: Field) {
   return { ...field, column, type: field.kind === 'int64' ? 'bigint' : 'text' };
 }
 
-/** The columns, types and values of the query's filters. */
 export function findFilters(query: PetQuery) {
   return FILTERS.flatMap(({ name, column, type }) => {
     const value = query[name];
@@ -55,7 +53,6 @@ export function toPet(row: Row): Pet {
   return pet as unknown as Pet;
 }
 
-/** The values of COLUMNS. */
 export function toRow(newPet: NewPet): SqlValue[] {
   return FIELDS.map(({ name }) => newPet[name] ?? null);
 }

@@ -4,8 +4,8 @@ import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { LongWork, PetStore } from '../store.ts';
 import type { Engine, Row } from './engine.ts';
-import { createImports } from './pet-imports.ts';
-import { createRemoval } from './pet-removal.ts';
+import { createMerge } from './pet-imports.ts';
+import { createRemove } from './pet-removal.ts';
 import { COLUMNS, toPet, toRow } from './pet-row.ts';
 
 /** Updates only a pet that is still as it was read: two corrections at once cannot undo each other. */
@@ -27,8 +27,8 @@ const FIND_ADDED = `with kept as (
 export function createPetStore(engine: Engine): PetStore & LongWork {
   return {
     ...engine.petQueries,
-    ...createImports(engine),
-    ...createRemoval(engine),
+    merge: createMerge(engine),
+    remove: createRemove(engine),
 
     async add(newPet) {
       const row = toRow(newPet);

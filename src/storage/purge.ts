@@ -13,8 +13,6 @@ const PURGED_ROWS_MAX = 200;
 const KEPT_MS = IDEMPOTENCY_MS + 60 * 60 * 1_000;
 
 /**
- * The statement of a step: removes at most PURGED_ROWS_MAX idempotency keys, and returns their names.
- *
  * @param now the time by the clock of the database, as its creates write it.
  * @param lock leaves out the rows that another transaction writes: the statement must not wait for them.
  */
@@ -24,7 +22,6 @@ export function toPurge(now: string, lock: string): string {
     order by created_at limit ${PURGED_ROWS_MAX} ${lock}) returning name`;
 }
 
-/** Starts the purge; returns the function that stops it. */
 export function startPurge(
   { write, purge }: Pick<Engine, 'write' | 'purge'>,
   intervalMs = INTERVAL_MS,

@@ -1,6 +1,5 @@
 /** Long work of one store goes on one at a time. */
 
-/** The function that starts a work once all earlier ones have ended. */
 export function createQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {

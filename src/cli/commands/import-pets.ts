@@ -64,6 +64,8 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       hasOtherIds ||= Boolean(Object(value).id);
       return parseNewPetRow(value);
     };
+    const onSame = (id: bigint) =>
+      say(`the first rows of the file are in the store already, from the id ${id} on`);
     const onCorrections = async (corrections: Corrections) => {
       refuseLoss(corrections, missing, isCsv(petFile));
       await tellCorrections(corrections, options.json);
@@ -85,10 +87,6 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     if (hasOtherIds) say('the ids in the file were not kept: --by-id keeps them');
     say(merged.store);
   });
-}
-
-function onSame(id: bigint): void {
-  say(`the first rows of the file are in the store already, from the id ${id} on`);
 }
 
 function tellMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): void {

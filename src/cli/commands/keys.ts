@@ -71,7 +71,6 @@ function parseKeyName(text: string): string {
   throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
 }
 
-/** A duration in milliseconds, of at least `secondsMin` seconds. */
 function parseDuration(text: string, secondsMin: number): number {
   const [, count, unit = ''] = /^(\d{1,12})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);

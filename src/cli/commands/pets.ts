@@ -33,7 +33,6 @@ const PET_ID = 'the id that pets list shows';
 const REMOVED_IDS =
   'ids, and ranges such as 10-20, which may have gaps; - reads them from standard input';
 
-/** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {
   const pets = addExamples(
     program.command('pets'),
@@ -73,7 +72,6 @@ function parsePetId(text: string): bigint {
   return id;
 }
 
-/** The ids of a text such as 7 or 10-20. */
 function parseIdRange(text: string): IdRange {
   const [first = text, last = first] = /^\d+-\d+$/.test(text) ? text.split('-') : [];
   return { first: parsePetId(first), last: parsePetId(last) };

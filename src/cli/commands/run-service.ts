@@ -21,7 +21,6 @@ export function addServe(program: Command): void {
   });
 }
 
-/** @throws UsageError for an option that another option does not allow. */
 function checkTogether(options: ServeOptions): void {
   const { environment, database, workers, rateLimit, rateLimitBurst, seed, rehearse } = options;
   const isProduction = environment === 'production';

@@ -41,7 +41,6 @@ export class FairQueue {
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
   /** By group and key; two lines for what has no valid key. No line is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
-  /** How many requests have started in this turn of the event loop. */
   #started = 0;
   #startedMax = STARTED_MAX;
   #turn: NodeJS.Immediate | undefined;
@@ -95,7 +94,6 @@ export class FairQueue {
     this.#scheduleTurn();
   }
 
-  /** To be called when the answer to a request is made. */
   leave(request: FastifyRequest): void {
     const { place } = request;
     if (place === null) return;

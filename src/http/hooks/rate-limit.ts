@@ -36,7 +36,6 @@ export class TokenBuckets {
   }
 }
 
-/** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
 export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
 

@@ -5,7 +5,6 @@ import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler }
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/request-line.ts';
 
-/** The most requests that are delayed at a time. */
 export const DELAYED_MAX = 100;
 /** The most paths that `times` counts. All are forgotten when there are more. */
 export const COUNTED_MAX = 1_000;

@@ -7,7 +7,6 @@ import { HTTP_LIMITS } from '../limits.ts';
 import { defineOperation } from './operation.ts';
 
 const LENGTH_MAX = HTTP_LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX.value;
-/** Visible ASCII characters. */
 const KEY = /^[!-~]+$/;
 
 export const createPet = defineOperation({

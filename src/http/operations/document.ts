@@ -7,7 +7,6 @@ import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
 import { type BodySchema, type Operation, type Parameter, SHARED_NAMES } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
-/** The group of the operations. */
 export const TAG = { name: 'animals', description: 'The pets of the store.' };
 
 /** On every answer to a known key; the fields of the rate limit only if the operator has set it. */

@@ -49,7 +49,6 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly summary: string;
   readonly description: string;
   readonly deprecation?: Deprecation;
-  /** By their names in the request. */
   readonly parameters: { readonly [Name in keyof Input]: Parameter<Input[Name]> };
   readonly body?: { readonly schema: BodySchema; readonly parse: (value: object) => Body };
   readonly success: {
@@ -60,7 +59,6 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
     readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
-  /** The errors that the interface declares. */
   readonly ofInterface: readonly (keyof typeof SHARED_NAMES)[];
   /** The other errors, by status, without the errors of all operations. */
   readonly others: readonly PetstoreError[];

@@ -64,7 +64,6 @@ type Values = Readonly<Record<string, string | string[] | undefined>>;
 
 const REQUEST_PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
-/** Parses the parameters in their order, and refuses the first wrong one. */
 function readInput(
   parameters: readonly [name: string, Parameter<unknown>][],
   request: FastifyRequest,

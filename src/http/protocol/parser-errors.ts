@@ -12,7 +12,6 @@ import { STATUS_CODES } from './node-http.ts';
 import { endAfterAnswer, ignoreUpgrade, isAnswered, LAST_RESPONSE } from './one-request.ts';
 import { SERVED_METHODS } from './request-line.ts';
 
-/** By the code of Node's error. */
 const KNOWN: Readonly<Record<string, PetstoreError>> = {
   HPE_HEADER_OVERFLOW: new PetstoreError('headers_too_large'),
   ERR_HTTP_REQUEST_TIMEOUT: new PetstoreError('request_timeout'),

@@ -1,6 +1,5 @@
 /** The request line: the methods that the service takes, and which targets reach the router. */
 
-/** Every method that some path of the service takes. */
 export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
 
 /** Whether it is origin-form or absolute-form (RFC 9112 section 3.2). */

@@ -33,7 +33,6 @@ const PARTS: Readonly<Record<string, string>> = {
 <button type="button" class="copy">Copy</button> <span></span></footer>`,
 };
 
-/** A chip for each value, or a field. */
 function writeFilter(field: NewPetField): string {
   const { name, label, schema } = field;
   if (schema.enum === undefined) return writeField(field, `list-${name}`);

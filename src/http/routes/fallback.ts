@@ -15,7 +15,6 @@ const SLASH = new PetstoreError(
   `there is nothing at this path: it has a slash too many; ${PETS}`,
 );
 
-/** A path with an empty segment, or with a slash at its end. */
 const HAS_SLASH = /^[^?]*\/(?:[/?]|$)/;
 
 export type Routes = ReadonlyMap<string, readonly string[]>;

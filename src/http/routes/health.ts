@@ -4,14 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import type { ServedStore } from '../../store.ts';
 
-/** The least time between the starts of two checks. */
 const STORE_CHECK_MS = 1_000;
 /** An older outcome is not told: a load balancer would send requests to a service that cannot answer. */
 const AGE_MS_MAX = 3_000;
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** @throws PetstoreError when the service cannot serve requests. */
     checkReady: () => Promise<void>;
   }
 }

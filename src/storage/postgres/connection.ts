@@ -38,7 +38,6 @@ export class Connection extends pg.Client {
   readonly #socket: Socket;
   readonly #isPooled: boolean;
   readonly #mustWrite: boolean;
-  /** 0 for no limit. */
   readonly #statementMs: number;
   readonly #answerMs: number | undefined;
   #isInTransaction = false;
@@ -98,7 +97,6 @@ export class Connection extends pg.Client {
     return undefined;
   }
 
-  /** Lets the process end without it. */
   unref(): void {
     this.#socket.unref();
   }

@@ -12,26 +12,20 @@ type Tls = ClientConfig['ssl'];
 
 const LOOKUP_SHARE = 0.8;
 
-export interface Hosts {
-  /** How to connect to each host; the first host is the current host. */
-  readonly configs: ClientConfig[];
-  /** With `sslmode=prefer`, the default: how to use TLS with a server that offers it. */
-  readonly preferredTls: Tls;
-  /** Whether the hosts are poolers that may give each transaction another session. */
-  readonly isPooled: boolean;
-  /** Whether a server that takes no writes is refused, such as a standby. */
-  readonly mustWrite: boolean;
-}
+export type Hosts = ReturnType<typeof parseHosts>;
 
-/** @throws PetstoreError `bad_request` as parseAddress does, or for a file that cannot be read. */
-export function parseHosts(address: string, onlyReads = false): Hosts {
+export function parseHosts(address: string, onlyReads = false) {
   const { hosts, parameters } = parsePostgres(address);
   const { sslmode = 'prefer', pgbouncer, target_session_attrs, ...others } = parameters;
   const ssl = toTls(sslmode, parameters);
   return {
-    configs: hosts.map((host) => ({ ...others, ...host, ssl })),
+    /** How to connect to each host; the first host is the current host. */
+    configs: hosts.map((host): ClientConfig => ({ ...others, ...host, ssl })),
+    /** How to use TLS with a server that offers it. */
     preferredTls: sslmode === 'prefer' ? ssl : undefined,
+    /** Whether the hosts are poolers that may give each transaction another session. */
     isPooled: pgbouncer === 'true',
+    /** Whether a server that takes no writes is refused, such as a standby. */
     mustWrite: !onlyReads || (target_session_attrs ?? 'any') !== 'any',
   };
 }
@@ -63,8 +57,6 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
 /**
  * Connects to the current host, and after a failure to each other host. After `msMax` milliseconds no other host is
  * tried: the next call begins with the next host.
- *
- * @throws PetstoreError `unavailable` with the error of the last host.
  */
 export async function tryHosts<T>(
   { configs, preferredTls, isPooled }: Hosts,

@@ -13,12 +13,7 @@ const MIGRATION_LOCK_SECONDS_MAX = 60;
 /** While a step waits for a table, all later statements on the table wait behind it, with their connections. */
 const TABLE_LOCK_MS_MAX = 200;
 
-/**
- * Executes all migrations that are missing, or none. Resolves to the layout that it found; 0 for none.
- *
- * @throws PetstoreError `unavailable` when it may not make or migrate the layout, when a table is locked, or when the
- *   layout has a breaking step that this program does not know.
- */
+/** Executes all migrations that are missing, or none. Resolves to the layout that it found; 0 for none. */
 export async function migrate(
   connection: Connection,
   address: string,
@@ -71,7 +66,6 @@ async function checkEncoding(connection: Connection): Promise<void> {
   throw new PetstoreError('unavailable', message);
 }
 
-/** @param known the layout of this program. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass alone uses a cache, which may lack a table that another session has just created. To read a table
   // refreshes the cache.

@@ -50,7 +50,6 @@ interface Insert {
   readonly request: IdempotentRequest | undefined;
 }
 
-/** @param groupsMax how many batches may be under way. */
 export function createPetInsert(
   write: Engine['write'],
   counts: StoreCounts,

@@ -76,7 +76,6 @@ function toPageSql(query: PetQuery): string {
     order by ${columns}, id`;
 }
 
-/** @param sql the SQL of all these queries. */
 function queryPages(read: Pools['reads']['run'], sql: string, queries: readonly PetQuery[]) {
   const asked = queries.map((query, number) => [
     number,

@@ -13,11 +13,7 @@ import { createLongWork } from './long-work.ts';
 import { createPetQueries, NOW, toInsert } from './pet-queries.ts';
 import { createWriter, type Write, writeAll } from './writer.ts';
 
-/**
- * Opens the database in this file, or in memory for MEMORY_FILE.
- *
- * @throws PetstoreError `unavailable` when the file cannot be used as it is; it is unchanged then.
- */
+/** @throws PetstoreError `unavailable` when the file cannot be used as it is; it is unchanged then. */
 export async function openSqlite(file: string, options: OpenOptions): Promise<Engine> {
   let isNew = false;
   let connection: SqliteConnection | undefined;

@@ -29,12 +29,7 @@ export const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 export const DAMAGED = 'is damaged: restore it from a backup';
 
-/**
- * The work's result. The work is retried while another process has the lock, for at most BUSY_MS_MAX. The
- * `busy_timeout` of SQLite would block the event loop.
- *
- * @throws what `explain` makes of the error.
- */
+/** Retries the work while another process has the lock: `busy_timeout` of SQLite would block the event loop. */
 export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T> {
   const deadline = performance.now() + STORE_LIMITS.BUSY_MS_MAX.value;
   for (;;) {
@@ -57,7 +52,6 @@ export function isDiskError(error: unknown): boolean {
   return [IOERR, FULL].includes(toResultCode(Object(error).cause ?? error));
 }
 
-/** @param what what is wrong with the database, or what it is. */
 export function createError(file: string, what: string, cause?: unknown): PetstoreError {
   const error = new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
   error.isUnsure = Object(cause).errcode === IOERR_FSYNC;

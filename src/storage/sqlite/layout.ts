@@ -33,7 +33,6 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
   });
 }
 
-/** @throws PetstoreError `unavailable` when a table or column is missing. */
 export function checkColumns(connection: SqliteConnection): void {
   try {
     connection.run(CHECK_COLUMNS);
@@ -52,11 +51,7 @@ function checkVersion(connection: SqliteConnection): void {
   }
 }
 
-/**
- * The number of the layout; 0 for an empty database.
- *
- * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
- */
+/** The number of the layout; 0 for an empty database. */
 function readLayout(connection: SqliteConnection): number {
   const { file } = connection;
   const applicationId = Number(readValue(connection, 'pragma application_id'));

@@ -29,7 +29,6 @@ const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet
   values (?, ?, ${NOW}, last_insert_rowid()) on conflict (api_key_id, name)
   do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
 
-/** @param readCommitCounter see createCache. */
 export function createPetQueries(
   uncountedRead: Engine['read'],
   readCommitCounter: () => number,

@@ -16,7 +16,6 @@ import { toResultCode } from './errors.ts';
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
 
-/** The rows of each statement of each write. */
 type Written = Row[][][];
 
 interface Thread {
@@ -73,7 +72,6 @@ async function send({ worker, port }: Thread, writes: readonly Write[]): Promise
   }
 }
 
-/** Executes all the writes in one transaction. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written {
   const write = (statements: Write) => {
     const results: Row[][] = [];
