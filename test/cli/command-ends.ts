@@ -97,7 +97,7 @@ export const FILES: readonly Row[] = ROWS.flatMap(([name, { files = [] }]) =>
   }),
 );
 
-export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** One way leads from each of the signals to the end of a command: so the commands share them. */
 export const getSignal = (index: number) => SIGNALS[index % SIGNALS.length] ?? 'SIGINT';
 

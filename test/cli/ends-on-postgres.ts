@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import type { Finished } from '../support/program.ts';
-import { within } from '../support/until.ts';
-import { getSignal, type Row, SIGNALS } from './command-ends.ts';
+import { until, within } from '../support/until.ts';
+import { getSignal, type Row } from './command-ends.ts';
 import { FAIL_AS_FULL, startHeld } from './held-command.ts';
 
 interface End {
@@ -33,17 +32,19 @@ const listCommitEnds = (signal: NodeJS.Signals): Readonly<Record<string, End>> =
   ...CUTS,
   'the disk is full': { what: FAIL_AS_FULL, status: 1, isDone: false, isKnown: true },
 });
-const READ_ENDS: Readonly<Record<string, End>> = {
-  ...Object.fromEntries(SIGNALS.map((signal) => [signal, toSignalled(signal, null)])),
+const listReadEnds = (signal: NodeJS.Signals): Readonly<Record<string, End>> => ({
+  [`${signal} comes`]: toSignalled(signal, null),
   ...CUTS,
-};
+});
+
 /** Starts a command on a database that holds it, ends it there, lets the database go on, and looks. */
 async function endOnPostgres(row: Row, { by, status, what }: End) {
   await using database = await createTestDatabase();
   await using program = await startHeld(row, database.address, what);
   await by?.(program, database.address);
-  // The others end without an answer.
-  await (status === 0 || isRetried(row) ? sleep(200) : within(program.finished));
+  if (status === 0) await program.untilHeard();
+  else if (isRetried(row)) await until(() => program.output.stderr !== '');
+  else await within(program.finished);
   await program.release();
   const finished = await within(program.finished);
   return { ...finished, seen: await program.look() };
@@ -66,7 +67,7 @@ export function assertEnd(
 export function testOnPostgres(rows: readonly Row[]): void {
   describe('commands on postgresql', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     for (const [index, row] of rows.entries()) {
-      const ends = row.look ? listCommitEnds(getSignal(index)) : READ_ENDS;
+      const ends = row.look ? listCommitEnds(getSignal(index)) : listReadEnds(getSignal(index));
       for (const [what, end] of Object.entries(ends)) {
         // A statement of another command waits for 5 s.
         const isShort = row.look && !/^(?:pets import|pets remove|copy)/.test(row.command);

@@ -2,10 +2,14 @@
 
 import { readdirSync } from 'node:fs';
 import { queryOnce } from '../support/postgres-cluster.ts';
-import { startProgram } from '../support/program.ts';
+import { importing, startProgram } from '../support/program.ts';
 import { startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 import { prepare, type Row, see, toArgs } from './command-ends.ts';
+
+const HEARD = 'heard';
+/** Of two signals that wait, the kernel passes SIGWINCH on last. */
+const TELL = importing(`process.on('SIGWINCH', () => process.stdout.write('${HEARD}'))`);
 
 const WAIT = 'perform pg_sleep(0.01)';
 /** In place of a wait, what a full disk does. */
@@ -50,7 +54,7 @@ export async function startHeld(row: Row, address: string, what = WAIT) {
   const hold = row.store === 'none' ? HOLD_LATER_COMMITS : HOLD_COMMITS;
   await queryOnce(address, toHold(what) + (row.look === '' ? HOLD_READS : hold));
   const proxy = stack.use(await startProxy(address));
-  const env = { PETSTORE_DATABASE: proxy.address };
+  const env = { PETSTORE_DATABASE: proxy.address, ...TELL };
   const program = stack.use(startProgram(toArgs(row.command, proxy.address), { cwd, env }));
   if (what === WAIT) {
     await until(async () => (await count(address, "wait_event = 'PgSleep'")) === 1);
@@ -59,6 +63,11 @@ export async function startHeld(row: Row, address: string, what = WAIT) {
   return {
     ...program,
     cut: proxy.cut,
+    /** Resolves when the command has heard the signals that were sent before. */
+    async untilHeard() {
+      program.process.kill('SIGWINCH');
+      await until(() => program.output.stdout.endsWith(HEARD));
+    },
     /** Lets the database go on. */
     release: () => queryOnce(address, RELEASE),
     /** Shows what the command told to look with, or else the files that the command left. */

@@ -93,12 +93,3 @@ for (const kind of ['sqlite', 'postgresql'] as const) {
     assert.equal(await readLayout(older.address), OLDER_LAYOUT);
   });
 }
-
-test('serve › an older layout › is refused for the other environment, and left', async () => {
-  await using older = await openOlder('sqlite');
-  const serve = ['serve', '--port', '0', '--environment', 'production'];
-  const { status, stderr } = await runCommand(serve, older);
-  assert.equal(status, 1);
-  assert.match(stderr, /^petstore: the store \S+ is of staging, not of production: .*\n$/);
-  assert.equal(await readLayout(older.address), OLDER_LAYOUT);
-});

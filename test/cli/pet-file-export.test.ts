@@ -25,7 +25,7 @@ async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
 }
 
 /** More than are written at once. */
-const MANY: readonly Pet[] = Array.from({ length: 5_000 }, (_, index) => ({
+const MANY: readonly Pet[] = Array.from({ length: 1_000 }, (_, index) => ({
   id: BigInt(index),
   name: `${'🐈"é\n\r\u2028\\,'.repeat(index % 20)}x`,
   categoryId: 2n ** 62n + BigInt(index),
@@ -104,11 +104,8 @@ const PLACES: Record<
   string,
   readonly [prepare: string, command: string, text?: string, file?: string]
 > = {
-  'a named pipe': ['mkfifo place', READ_PIPE],
   'a link to a pipe': ['mkfifo pipe; ln -s pipe place', READ_PIPE],
-  'a link to a device': ['ln -s /dev/null place', '"$@"; test -c place && echo yes > got', 'yes\n'],
   'standard output': ['echo old > got', '"$@" >> got', `old\n${REX}`, '/proc/self/fd/1'],
-  'a link to a link to a file': ['echo old > got; ln -s ./got to; ln -s to place', '"$@"'],
   'a link to nothing, behind a linked folder': [
     'mkdir -p a/b; ln -s a/b c; ln -s ../../got c/link; ln -s c/link place',
     '"$@"',

@@ -88,8 +88,8 @@ test('pets import › invalid UTF-8 far into a file, or at its end › is refuse
 });
 
 for (const [ending, head, row, beginnings] of [
-  ['ndjson', '', `${good}\n`, ['{"name":"', '7']],
-  ['csv', CSV_HEAD, `${'é'.repeat(20)},1,\n`, ['a', '"', '"\n', ',,']],
+  ['ndjson', '', `${good}\n`, ['{"name":"']],
+  ['csv', CSV_HEAD, `${'é'.repeat(20)},1,\n`, ['a', '"\n']],
 ] as const) {
   test(`pets import › a row of ${ending} that does not end › is refused at its line, and not read on`, async (t) => {
     const file = join(folder, `endless.${ending}`);
@@ -114,7 +114,6 @@ test('pets import › a row › may have 65,536 characters and not more', async 
 });
 
 for (const [what, last] of [
-  ['to its end', good],
   ['until a wrong row', '{'],
   ['until its reader stops', ''],
 ] as const) {
@@ -156,17 +155,6 @@ test('pets import › a file that cannot be read › is named in one line', asyn
   const missing = join(folder, 'missing.csv');
   const why = `ENOENT: no such file or directory, open '${missing}'`;
   await refuses(() => Array.fromAsync(readGood(missing)), `${missing} cannot be read: ${why}`);
-});
-
-test('pets import › a file of another user › is refused with what to check', async () => {
-  const file = join(folder, 'secret.csv');
-  await writeFile(file, 'name,categoryId\nRex,1\n', { mode: 0 });
-  const isRoot = process.getuid?.() === 0;
-  // Root may read every file.
-  if (isRoot) process.seteuid?.(65_534);
-  const message = `${file} cannot be read (EACCES): check its path, and the rights of this user on its file and folders`;
-  const refused = refuses(() => Array.fromAsync(readGood(file)), message);
-  await refused.finally(() => isRoot && process.seteuid?.(0));
 });
 
 test('pets import › a stream that breaks behind a wrong row › tells why it broke', async (t) => {

@@ -183,7 +183,6 @@ const WRONG_ROWS = Array.from(
 );
 for (const [what, text, ...told] of [
   ['a wrong row', `${'Rex,1\n'.repeat(5_000)} ,2\n`, /^petstore: line 5002: name " " must be .+/],
-  ['20 wrong rows', wrong(20), ...WRONG_ROWS, /^petstore: 20 rows are wrong/],
   ['25 wrong rows', wrong(25), ...WRONG_ROWS, /^and 5 more$/, /^petstore: 25 rows are wrong/],
   ['2 wrong rows before one that hides the next', `${wrong(2)}"`, /^petstore: line 6: a cell /],
 ] as const) {
@@ -239,26 +238,17 @@ test('pets export › for a spreadsheet, by status › is what the import takes'
   assert.ok(!(await readdir(cwd)).includes('-'));
 });
 
-for (const [where, command] of [
-  ['a new file', 'pets list'],
-  ['a store', 'pets add --name Mia --category-id 1'],
-] as const) {
-  test(`pets import › a signal on the way into ${where} › leaves what was there, which is told`, async () => {
-    const cwd = createProcessFolder();
-    await runCommand(command.split(' '), { cwd });
-    const file = join(cwd, 'pets.csv');
-    execFileSync('mkfifo', [file]);
-    const names = await readdir(cwd);
-    const before = await runCommand(['pets', 'list'], { cwd });
-    // Opened to read too, because nobody reads the pipe yet.
-    await using pipe = await open(file, 'r+');
-    await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
-    await using program = startProgram(['pets', 'import', file], { cwd });
-    await until(async () => (await readdir(cwd)).some((name) => name.endsWith('-wal')));
-    program.process.kill('SIGINT');
-    const { signal, stderr } = await within(program.finished);
-    assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
-    assert.deepEqual(await runCommand(['pets', 'list'], { cwd }), before);
-    assert.deepEqual(await readdir(cwd), names);
-  });
-}
+test('pets import › a signal on the way into a new file › leaves none, and says so', async () => {
+  const cwd = createProcessFolder();
+  const file = join(cwd, 'pets.csv');
+  execFileSync('mkfifo', [file]);
+  // Opened to read too, because nobody reads the pipe yet.
+  await using pipe = await open(file, 'r+');
+  await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
+  await using program = startProgram(['pets', 'import', file], { cwd });
+  await until(async () => (await readdir(cwd)).some((name) => name.endsWith('-wal')));
+  program.process.kill('SIGINT');
+  const { signal, stderr } = await within(program.finished);
+  assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
+  assert.deepEqual(await readdir(cwd), ['pets.csv']);
+});

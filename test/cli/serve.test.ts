@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { getAdmin } from '../support/metrics.ts';
-import { createTestDatabase } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { getFreePort, listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -63,9 +62,7 @@ const asNobody = ['unshare', '--net', 'setpriv', '--reuid=65534', '--clear-group
 for (const [args, line] of [
   ['--port BUSY', PORT],
   ['--port BUSY --workers 2', PORT],
-  ['--port BUSY --database POSTGRESQL', PORT],
   ['--port 0 --admin-port BUSY', ADMIN],
-  ['--port 0 --admin-port BUSY --workers 2', ADMIN],
   // Only the admin listener finds that its port is the port of the workers, which log that they stop.
   [
     '--port OWN --admin-port OWN --workers 2 --log-level silent',
@@ -81,7 +78,6 @@ for (const [args, line] of [
   const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
   const skip = args.endsWith(' 80') && !isRoot && 'only root can be another user';
   test(`serve ${args} › is busy or not there › exits with 1 and one line`, { skip }, async () => {
-    await using place = args.includes('POSTGRESQL') ? await createTestDatabase() : undefined;
     await using other = createServer();
     const port = await listen(other);
     const own = await getFreePort();
@@ -90,8 +86,7 @@ for (const [args, line] of [
         .replaceAll('BUSY', `${port}`)
         .replaceAll('NEXT', `${port + 1}`)
         .replaceAll('OWN', `${own}`)
-        .replaceAll('AFTER', `${own + 1}`)
-        .replace('POSTGRESQL', place?.address ?? '');
+        .replaceAll('AFTER', `${own + 1}`);
     const within = args.endsWith(' 80') ? asNobody : [];
     const options = { cwd: createProcessFolder(), within };
     const all = `serve ${fill(args)}`.split(' ');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertReadme, HAS_CURL } from '../support/curl.ts';
+import { assertReadme } from '../support/curl.ts';
 import { readFacts, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -16,8 +16,7 @@ const PROGRAM = /```js\n([\s\S]*?)```\n\n```\n([\s\S]*?)```/;
 const CLIENT = new URL('../../client/petstore-client.ts', import.meta.url).href;
 const PRODUCTION = /```sh\n(export PETSTORE_ENVIRONMENT=production.*?)```/s;
 
-test('README › its requests in their order › are answered as it says', async (t) => {
-  t.diagnostic(HAS_CURL ? 'sent by curl' : 'sent by Node, since there is no curl here');
+test('README › its requests in their order › are answered as it says', async () => {
   const cwd = createProcessFolder();
   await using service = await startService(['--log-level', 'warn', '--rehearse'], { cwd });
   const { url, key, output } = service;

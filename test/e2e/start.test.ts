@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
+import { runCommand } from '../support/command.ts';
 import { runCurl } from '../support/curl.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
@@ -91,6 +92,6 @@ test('a command › nobody reads its output any more › does its work and exits
   const database = `sqlite:${cwd}/unread.db`;
   const args = ['keys', 'create', '--name', 'unread', '--database', database];
   assert.equal((await runProgram(args, { cwd, within })).status, 0);
-  const { stdout } = await runProgram(['keys', 'list', '--database', database], { cwd });
+  const { stdout } = await runCommand(['keys', 'list', '--database', database], { cwd });
   assert.match(stdout, / unread /);
 });

@@ -2,7 +2,7 @@
 
 import type { Writable } from 'node:stream';
 import { run } from '../../src/cli/run.ts';
-import type { Command } from './command.ts';
+import type { Run } from './command.ts';
 import { until } from './until.ts';
 
 const home = process.cwd();
@@ -20,7 +20,7 @@ for (const name of ['stdout', 'stderr'] as const) {
 /** What was written since the last call. */
 const take = (name: keyof typeof written) => Buffer.concat(written[name].splice(0)).toString();
 
-process.on('message', async ({ args, cwd, env }: Command) => {
+process.on('message', async ({ args, cwd, env }: Run) => {
   const openBefore = countOpen();
   process.chdir(cwd);
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];

@@ -7,13 +7,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { HANG_MS } from './hang.ts';
 import { type Finished, type RunOptions, showIfFailed, withoutOptions } from './program.ts';
 
 const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
 
 /** What a host is sent; it sends back what the command wrote, and the exit status. */
-export interface Command {
+export interface Run {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -33,7 +34,7 @@ export async function runCommand(
   // It keeps this process alive, which a host does not.
   const timer = setTimeout(() => host.kill('SIGKILL'), HANG_MS);
   const ended = once(host, 'message');
-  host.send({ args, cwd, env: { ...withoutOptions(process.env), ...env } } satisfies Command);
+  host.send({ args, cwd, env: { ...withoutOptions(process.env), ...env } } satisfies Run);
   try {
     const [finished] = await Promise.race([ended, lost]);
     showIfFailed(() => ({ args, ...finished }));
@@ -54,6 +55,16 @@ export function parseLine(line: string): { args: string[]; env: Record<string, s
     args: words.filter((word) => !isVariable(word)),
     env: Object.fromEntries(variables),
   };
+}
+
+/** The names of the commands that do something, such as `keys create`. */
+export function listCommands(group: Command): string[] {
+  const commands = group.createHelp().visibleCommands(group);
+  return commands.flatMap((command) => {
+    if (command.name() === 'help') return [];
+    const names = listCommands(command).map((name) => `${command.name()} ${name}`);
+    return names.length > 0 ? names : command.name();
+  });
 }
 
 function startHost(): ChildProcess {
