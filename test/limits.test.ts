@@ -16,7 +16,7 @@ import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { settle } from '../src/storage/postgres/settled-mark.ts';
 import { startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
-import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
+import { type Answer, openConnection, parseAnswer, sendUntilUnread } from './support/socket.ts';
 import { nextPoll, until } from './support/until.ts';
 
 const LIMITS = { ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS };
@@ -107,21 +107,11 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     return isAnswered ? describeAnswer(answer) : undefined;
   }),
   UNREAD_MS_MAX: before(async (ms, t) => {
-    const accepted = once(service.app.server, 'connection');
     using connection = openConnection(port);
-    const [accepting] = (await accepted) as [Socket];
-    connection.socket.pause();
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    // The kernel takes the first answers: so one is not read if it stays.
-    for (let polls = 0; polls < 20; ) {
-      const { bytesRead } = accepting;
-      connection.socket.write(`GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      await until(() => accepting.bytesRead > bytesRead);
-      await until(() => {
-        polls = accepting.writableLength === 0 ? 0 : polls + 1;
-        return polls === 0 || polls === 20;
-      });
-    }
+    const request = `GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const { socket } = await sendUntilUnread(connection.socket, request);
+    const accepting = socket as Socket;
     t.mock.timers.tick(ms);
     const isReset = accepting.destroyed;
     connection.socket.resume();

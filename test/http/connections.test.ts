@@ -2,12 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { after, beforeEach, describe, mock, test } from 'node:test';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { PetQuery } from '../../src/pet-query.ts';
 import { addKey, startTestApp } from '../support/app.ts';
-import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
+import {
+  openConnection as openRaw,
+  type RawConnection,
+  sendUntilUnread,
+} from '../support/socket.ts';
 import { nextPoll, until } from '../support/until.ts';
 
 const MAX = 3;
@@ -123,14 +129,17 @@ describe('connections', () => {
     assert.deepEqual(bounded.app.readConnections(), counts);
   });
 
-  test('connections › one more while nobody reads the answers › closes one of those', async () => {
-    const document = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
+  test('connections › one more while nobody reads the answers › closes the oldest of those', async () => {
+    const script = `GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const answers: ServerResponse[] = [];
     for (let count = 0; count < MAX; count += 1) {
-      const { socket } = await openConnection();
-      socket.pause();
-      // More than the kernel keeps for both ends.
-      socket.write(document.repeat(1_000));
+      answers.push(await sendUntilUnread((await openConnection()).socket, script));
     }
-    await until(async () => (await openConnection(LIVEZ)).received.startsWith('HTTP/1.1 200 OK'));
+    const added = await openConnection(LIVEZ);
+    await until(() => added.received.startsWith('HTTP/1.1 200 OK'));
+    assert.deepEqual(
+      answers.map(({ destroyed }) => destroyed),
+      [true, false, false],
+    );
   });
 });

@@ -202,7 +202,8 @@ for (const [what, method, prefer] of [
   test(`fair queue › ${what} whose client resets before its answer is sent › enters for its answer alone`, async (t) => {
     const { port: itsPort, app } = real;
     const headers = { ...mine, prefer };
-    // From now on the key is in the cache.
+    // From now on the key is in the cache, which does not age.
+    t.mock.method(performance, 'now', () => 0);
     await send(itsPort, { path: '/v1/pets', headers: mine });
     app.server.prependOnceListener('request', () => {
       // The lines of so many other keys come first.
@@ -214,10 +215,13 @@ for (const [what, method, prefer] of [
     });
     app.server.once('request', ({ socket }) => socket.destroy());
     const enter = t.mock.method(app.queue, 'enter');
+    const logged = real.log.length;
     await assert.rejects(send(itsPort, { method, path: '/v1/pets', headers }));
     await until(() => countWaiting(real) === 0);
     const entered = enter.mock.calls.filter(({ arguments: [{ raw }] }) => raw !== undefined);
     assert.equal(entered.length, 1);
+    // The line of the log comes after the wait, and has its time.
+    assert.equal(real.log.length, logged);
   });
 }
 

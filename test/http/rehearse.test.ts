@@ -146,8 +146,8 @@ describe('rehearse', { concurrency: true }, () => {
   }
 });
 
-test('rehearse › more delayed requests than a process takes › are 503, and others are answered', async () => {
-  await using app = await startTestApp({ rehearse: true });
+test('rehearse › more delayed requests than a process takes › are 503, and others find a place in the queue', async () => {
+  await using app = await startTestApp({ rehearse: true, store: { ...store, connectionsMax: 1 } });
   const sendDelayed = (count: number, seconds: number) => {
     const headers = { ...app.authorization, prefer: `delay=${seconds}` };
     return Array.from({ length: count }, () => send(app.port, { path: '/v1/pets', headers }));

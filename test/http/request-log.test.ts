@@ -95,6 +95,7 @@ test('request log › refusals of 1,000 other clients each second › have lines
 for (const [what, text] of [
   ['without a key', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
   ['of the parser', 'GARBAGE\r\n\r\n'],
+  ['without a Host', 'GET /livez HTTP/1.1\r\n\r\n'],
 ] as const) {
   test(`request log › 50 refusals ${what} › are a few lines a second, and all are told by the stop`, async () => {
     const start = performance.now();
@@ -102,6 +103,7 @@ for (const [what, text] of [
     for (let sent = 0; sent < 50; sent += 1) await exchange(app.port, text);
     await app[Symbol.asyncDispose]();
     assert.equal(countRequests(app.log), 50);
+    assert.ok(app.log.every(({ client }) => client === '127.0.0.1'));
     const seconds = Math.ceil((performance.now() - start) / 1_000);
     assert.ok(app.log.length <= (seconds + 1) * 6, `${app.log.length} lines in ${seconds} s`);
   });

@@ -1,6 +1,8 @@
 /** Sends bytes to a port and reads the answer: for what no HTTP client would send. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import {
   type AddressInfo,
   connect,
@@ -10,6 +12,7 @@ import {
   type TcpNetConnectOpts,
 } from 'node:net';
 import { HANG_MS } from './hang.ts';
+import { until } from './until.ts';
 
 export type RawConnection = ReturnType<typeof openConnection>;
 
@@ -49,6 +52,27 @@ export function writeForEver(socket: Socket, part: string | Buffer): void {
   };
   socket.on('drain', writeMore);
   writeMore();
+}
+
+/** Sends the request again and again, until the kernel takes no more of the answers. Resolves to the answer that is stuck. */
+export async function sendUntilUnread(client: Socket, request: string): Promise<ServerResponse> {
+  const answers: ServerResponse[] = [];
+  const add = (message: unknown) => {
+    const { response, socket } = message as { response: ServerResponse; socket: Socket };
+    if (socket.remotePort === client.localPort) answers.push(response);
+  };
+  subscribe('http.server.request.start', add);
+  client.pause();
+  for (let sent = 1; ; sent += 1) {
+    client.write(request);
+    await until(() => answers.length === sent);
+    const last = answers.at(-1) as ServerResponse;
+    let polls = 0;
+    await until(() => last.writableFinished || ++polls === 20);
+    if (last.writableFinished) continue;
+    unsubscribe('http.server.request.start', add);
+    return last;
+  }
 }
 
 /** What the server sends until it closes the connection. */
