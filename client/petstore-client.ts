@@ -69,10 +69,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
     return next === undefined ? { pets } : { pets, next };
   }
 
-  /**
-   * Adds one pet, however often the request is sent. If you may repeat the call yourself, give the
-   * same `idempotencyKey` each time.
-   */
+  /** Adds one pet, however often it is sent. If you repeat the call, give the same `idempotencyKey` each time. */
   async create(newPet: NewPet, options: CreateOptions = {}): Promise<CreatedPet<Integers>> {
     const { idempotencyKey = createIdempotencyKey() } = options;
     const answer = await send(this.#options, {

@@ -10,7 +10,6 @@ const CHECKSUM_CHARACTERS = 6;
 /** A prefix lets a person and a secret scanner recognise a key and its environment. */
 const PREFIXES = { staging: 'petstore_stag_', production: 'petstore_prod_' };
 
-/** The two environments of the interface ("Versioning"); a key of one does not open the other. */
 export type Environment = keyof typeof PREFIXES;
 export const ENVIRONMENTS = Object.keys(PREFIXES) as readonly Environment[];
 

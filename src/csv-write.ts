@@ -16,10 +16,7 @@ const NEEDS_QUOTES = /[",;|\t\r\n]|^ | $/;
 const IS_LOST = /[^\P{Cc}\n]|[\ufffe\uffff]/u;
 /** A spreadsheet shows a longer number as 1.23457E+11. */
 const CHARACTERS_MAX = 11;
-/**
- * Before a value, so that a spreadsheet takes it for a text, and not for a formula, a number, a date or a truth value.
- * Before a column's name, if all its cells have it.
- */
+/** Before a text that a spreadsheet would take for a formula, number or date, and before the name of such a column. */
 export const MARK = "'";
 
 /**

@@ -26,7 +26,6 @@ export interface Field {
   readonly optional: boolean;
   /** Whether blanks around a value, in a cell of CSV, are no part of it. */
   readonly isTrimmed: boolean;
-  /** The name of the field on pages. */
   readonly label: string;
   /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;

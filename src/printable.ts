@@ -1,9 +1,6 @@
 /** What may be shown of a text that somebody else wrote. */
 
-/**
- * Characters that a terminal acts on, or that hide, break or reverse the text beside them: all controls and formats.
- * Only the two joiners stay: words of some scripts, and emojis, need them.
- */
+/** What a terminal acts on, or what hides or reverses text. The two joiners stay: some scripts and emojis need them. */
 export const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The text on one line, with a space in the place of each unprintable character. */

@@ -52,10 +52,7 @@ export async function* decodeText(
   }
 }
 
-/**
- * The rows of a text that comes in pieces, without blank rows and without line ends. In CSV also U+000D ends a row, and
- * a line end between two quotes belongs to the row.
- */
+/** The rows that are not blank. In CSV also U+000D ends a row, and a line end between quotes belongs to the row. */
 export async function* splitRows(
   pieces: Pieces,
   isCsv: boolean,

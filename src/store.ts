@@ -16,10 +16,7 @@ export interface Store extends ServedStore, AsyncDisposable {
   readonly pets: PetStore & LongWork;
   readonly counts: StoreCounts;
 
-  /**
-   * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much
-   * work is waiting for a connection. Absent on SQLite.
-   */
+  /** Connections to PostgreSQL by what they do, and how much work waits for one. Absent on SQLite. */
   readonly countConnections?:
     | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
     | undefined;
@@ -47,11 +44,9 @@ export interface PetStore {
   add(newPet: NewPet): Promise<Pet>;
 
   /**
-   * Adds a pet, as `add` does, unless the same request added it within IDEMPOTENCY_MS. Then it resolves to
-   * this pet as it is now, as a replay.
+   * Adds a pet, unless the same request added it within IDEMPOTENCY_MS. Then it resolves to this pet as it is now.
    *
-   * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
-   *   the pet that it added is no longer in the store.
+   * @throws PetstoreError `idempotency_key_reused` if that request was for another pet, `gone` if its pet was removed.
    */
   addOnce(
     newPet: NewPet,
@@ -76,8 +71,7 @@ export interface PetStore {
 /** Long work of commands. It queues. On SQLite no other method of the store may be called until it resolves. */
 export interface LongWork {
   /**
-   * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand of them in
-   * memory.
+   * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand in memory.
    *
    * A pet with an id keeps it. The others get ids in their order, without gaps. A pet that the store has already is left;
    * if it differs, `update` decides. A correction is as of `update`. Later pets get greater ids.
@@ -182,11 +176,9 @@ export interface KeyStore {
   revoke(id: number, revokedAt: number): Promise<void>;
 
   /**
-   * Adds the new key and, in the same transaction, makes the old one expire at `oldExpiresAt`, unless
-   * it expires sooner by itself.
+   * Adds the new key and, in the same transaction, makes the old one expire at `oldExpiresAt`, unless it expires sooner.
    *
-   * @throws PetstoreError `not_found` when there is no such key, or it is not active at the new key's
-   *   `createdAt`, or it was rotated before.
+   * @throws PetstoreError `not_found` when the old key is not active at the `createdAt` of the new key, or was rotated.
    */
   rotate(id: number, newKey: NewApiKey, oldExpiresAt: number): Promise<ApiKey>;
 }

@@ -17,10 +17,7 @@ export function toVariable(option: Option): string {
   return `PETSTORE_${option.name().replaceAll('-', '_').toUpperCase()}`;
 }
 
-/**
- * An option that configures: it also has a variable, and the flag takes precedence. An option of one call has none: a
- * left-over PETSTORE_NAME would name a pet.
- */
+/** An option that has a variable too. An option of one call has none: a left-over PETSTORE_NAME would name a pet. */
 export function toSetting(name: string, row: OptionRow): Option {
   const { value, description, default: usual, choices } = row;
   const made = new Option(`--${toKebabCase(name)} ${value}`, description);

@@ -46,10 +46,7 @@ export function createElement(tag: string, text: string, className = ''): HTMLEl
   return element;
 }
 
-/**
- * Shows a message, in place of the last one. The first word of each part may name a field, as in "name is required;
- * categoryId is required": this part is shown beside its field, the others at the end.
- */
+/** The first word of each part of a message may name a field: this part is shown beside it, the others at the end. */
 export function showMessage(place: HTMLElement, message: string): void {
   const parts = message.split('; ');
   for (const field of place.querySelectorAll<HTMLInputElement>('[aria-describedby]')) {

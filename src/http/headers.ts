@@ -7,7 +7,6 @@ import { ServerResponse } from './protocol/node-http.ts';
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
 
-/** An X-Request-Id that is safe to log. */
 const REQUEST_ID = /^[A-Za-z0-9_.-]+$/;
 const REQUEST_ID_CHARACTERS_MAX = 128;
 

@@ -61,10 +61,7 @@ export async function watchStore(
   }
 }
 
-/**
- * Resolves to the new key if this is the first start in staging. If no key is active at another start, the log says how
- * to make a key: in production no key is ever printed.
- */
+/** Resolves to the new key at the first start in staging. Else the log says how to make a key, if none is active. */
 export async function ensureFirstKey(
   options: ServeOptions,
   store: Store,

@@ -31,10 +31,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   };
 }
 
-/**
- * Does the work on the store at an address. A new file gets its name only after the work succeeded; with `dryRun` it is
- * not made, and the work gets an empty store.
- */
+/** A new file gets its name only after the work succeeded. With `dryRun` none is made: the work gets an empty store. */
 export function fillStore<T>(
   address: string,
   dryRun: boolean | undefined,

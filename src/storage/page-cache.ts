@@ -10,8 +10,7 @@ const CACHED_UNITS_MAX = 8 * MIB;
 const RESULT_UNITS = 128;
 
 /**
- * A function that reads each result at most once between two commits. A result is never older than a
- * write that was acknowledged before the call.
+ * Reads each result at most once between two commits. No result is older than a write that was acknowledged before.
  *
  * @param readCommitCounter changes with every commit, of any process; NaN, when it cannot be read, caches nothing.
  * @param toUnits the UTF-16 units of the result's text; undefined when it is not to be cached.

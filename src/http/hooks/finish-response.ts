@@ -29,10 +29,7 @@ export function createFinishHead(
   };
 }
 
-/**
- * Sends the answers of a turn together, at its end. So a client wakes once for all, and its next requests come together:
- * this saves 8 % of a list or more. To be the last hook.
- */
+/** Sends the answers of a turn together, at its end: a client wakes once for all. This saves 8 % of a list or more. */
 export function createSendTogether(): onSendHookHandler {
   const toSend: (() => void)[] = [];
   const sendAll = () => {

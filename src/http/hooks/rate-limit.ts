@@ -7,10 +7,7 @@ import { HTTP_LIMITS } from '../limits.ts';
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
 
-/**
- * A token bucket for each key. It fills at the rate, up to the burst; each request takes a token. Each process counts for
- * itself, each of several workers too.
- */
+/** A token bucket for each key, in each process. It fills at the rate, up to the burst; each request takes a token. */
 export class TokenBuckets {
   readonly perSecond: number;
   readonly burst: number;

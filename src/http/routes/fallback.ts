@@ -31,10 +31,7 @@ export function collectRoutes(app: FastifyInstance): Routes {
   return routes;
 }
 
-/**
- * Answers OPTIONS and the methods that a path does not have, before a body is read. To be called after all other routes
- * of the scope.
- */
+/** Answers what a path does not take, before a body is read. To be called after all other routes of the scope. */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
     if (methods.includes('OPTIONS') || !path.startsWith(scope.prefix)) continue;

@@ -54,10 +54,7 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
   }
 }
 
-/**
- * Connects to the current host, and after a failure to each other host. After `msMax` milliseconds no other host is
- * tried: the next call begins with the next host.
- */
+/** Tries the current host, then each other, up to `msMax` milliseconds: then the next call begins with the next host. */
 export async function tryHosts<T>(
   { configs, preferredTls, isPooled }: Hosts,
   connect: () => Promise<T>,

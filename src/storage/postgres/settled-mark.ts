@@ -20,10 +20,7 @@ export function toLastId(table: string): string {
 /** The locks of ids are those of their sequence. */
 const IDS = "cast(cast('pets_id' as regclass) as int)";
 
-/**
- * Before a transaction takes ids of pets, it announces the last id: its ids will be greater. It does so by a lock,
- * which ends when its pets are visible.
- */
+/** Before a transaction takes ids, it announces the last id by a lock, which ends when its pets are visible. */
 const LOCK_LAST = `pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;
 
 /** The announcement of a create. By another lock, it waits for work that must be alone. */
@@ -37,10 +34,7 @@ export const TAKE_IDS_ALONE = `select pg_advisory_xact_lock(${IDS}, -1)`;
 /** No other transaction adds pets. */
 export const ADD_ALONE = `select pg_advisory_xact_lock(${IDS}, -2); ${TAKE_IDS_ALONE}`;
 
-/**
- * The sequence is read first: whoever announces ids later takes greater ids. The greatest id counts too, since somebody
- * may have added pets without the sequence.
- */
+/** The sequence is read first: later announcements are of greater ids. Somebody may have added pets without it. */
 const READ_MARK = `with taken as materialized (${LAST})
   select least(
     greatest(last, (select max(id) from pets)),
@@ -96,12 +90,7 @@ export async function settle(readPage: () => Promise<MarkedPage>): Promise<PetPa
   }
 }
 
-/**
- * The page up to this id, which becomes its cursor.
- *
- * @param isHeld whether the mark stood still between two reads: then some transaction holds it. Else pets came between
- *   the reads of the mark and of the page, again and again.
- */
+/** Cuts the page at the mark. If the mark stood still between two reads, some transaction holds it. */
 function cutPage({ pets }: PetPage, last: bigint, isHeld: boolean): PetPage {
   const settled = pets.filter(({ id }) => id <= last);
   const next = settled.at(-1)?.id;

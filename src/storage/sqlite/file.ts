@@ -51,10 +51,7 @@ export function removeNewFile(file: string): void {
   for (const end of ['-wal', '-shm', '']) rmSync(file + end, { force: true });
 }
 
-/**
- * A function that throws PetstoreError `unavailable` when the file or its -wal was removed or replaced: writes to the
- * old file can be lost. The -wal stays the same file while a connection is open.
- */
+/** The check throws when the file or its -wal was replaced: writes to the old file can be lost. An open -wal stays. */
 export function createFileCheck(connection: SqliteConnection): () => void {
   const location = connection.location();
   if (location === null) return () => undefined;
