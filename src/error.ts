@@ -3,7 +3,6 @@
 /** The limits that messages name. */
 export const BOUNDS = { bodyKib: 64, headKib: 16, headFields: 100, headSeconds: 10, seconds: 30 };
 
-/** When a refused client may try again. */
 export const RETRY_AFTER_SECONDS = 1;
 
 const RETRY = { 'retry-after': String(RETRY_AFTER_SECONDS) };

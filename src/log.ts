@@ -10,7 +10,6 @@ export interface Refusal {
   readonly code: ErrorCode;
   /** Holds nothing that the client sent. */
   readonly reason?: string | undefined;
-  /** What was thrown that nobody expected. */
   readonly err?: unknown;
 }
 

@@ -3,7 +3,6 @@
 import type { ApiKey, NewApiKey } from './api-key.ts';
 import type { GivenPet, NewPet, Pet } from './pet.ts';
 import type { PetQuery } from './pet-query.ts';
-import type { StoreCounts } from './store-counts.ts';
 
 /**
  * A store of pets and API keys. A write resolves once it is on the disk. Every method may also throw PetstoreError
@@ -27,6 +26,23 @@ export interface Store extends ServedStore, AsyncDisposable {
   /** Waits for the writes under way and closes the database, as the end of `await using` does. */
   close(): Promise<void>;
 }
+
+/** What a store counts since it was opened; the parts of an engine count. */
+export function createStoreCounts() {
+  return {
+    commits: 0,
+    committedWrites: 0,
+    commitSeconds: 0,
+    /** Queries of pets that clients list or get. */
+    reads: 0,
+    /** Pages of lists; without a page cache none is counted. */
+    pages: 0,
+    /** Pages of lists that the page cache did not have. */
+    readPages: 0,
+  };
+}
+
+export type StoreCounts = ReturnType<typeof createStoreCounts>;
 
 /** The part that requests may use: each method may be called at any time. */
 export interface ServedStore {

@@ -10,7 +10,7 @@ import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
 import { STORE_LIMITS } from '../../src/storage/limits.ts';
 import { NUMBERED, TABLES } from '../../src/storage/tables.ts';
-import { createStoreCounts } from '../../src/store-counts.ts';
+import { createStoreCounts } from '../../src/store.ts';
 import { ROOT } from '../run.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

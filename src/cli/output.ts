@@ -67,7 +67,6 @@ function toCells(pet: Pet): string[] {
   return [pet.id, ...NEW_PET_FIELDS.map(({ name }) => pet[name] ?? '-')].map(String);
 }
 
-/** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
 export class Progress {
   pets = 0;
   /** Whether the commit has begun: without its answer, nobody knows whether the work was done. */

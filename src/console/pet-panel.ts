@@ -19,7 +19,6 @@ export class PetPanel {
     });
   }
 
-  /** Shows what is known of the pet at once, and reads it anew. */
   async open(id: bigint, known: Pet | undefined): Promise<void> {
     this.#reading.abort();
     this.#reading = new AbortController();

@@ -78,7 +78,6 @@ export async function createHttpApp(
   return app;
 }
 
-/** From the route to the last byte. */
 function addSteps(
   app: FastifyInstance,
   v1: FastifyInstance,

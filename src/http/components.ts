@@ -11,7 +11,6 @@ const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
 export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** The schema of a field, or of a member of a query, inside another schema. */
 export const toSchema = ({ schema, schemaName }: { schema: JsonSchema; schemaName?: string }) =>
   schemaName === undefined ? schema : refTo(schemaName);
 
@@ -34,10 +33,7 @@ export const COMPONENTS = {
   Pet: {
     type: 'object',
     required: ['id', ...REQUIRED],
-    properties: {
-      id: ID.schema,
-      ...PROPERTIES,
-    },
+    properties: { id: ID.schema, ...PROPERTIES },
     description: 'A pet of the store. `status` is absent when the client gave none.',
     example: EXAMPLE_PET,
   },
@@ -57,12 +53,7 @@ export const COMPONENTS = {
         description: `Machine-readable error code. So far one of ${Object.keys(ERRORS).join(', ')}.`,
       },
       message: { type: 'string', description: 'Human-readable description of the error.' },
-      status: {
-        type: 'integer',
-        description: 'The HTTP status code.',
-        minimum: 400,
-        maximum: 599,
-      },
+      status: { type: 'integer', description: 'The HTTP status code.', minimum: 400, maximum: 599 },
     } satisfies Record<keyof ErrorBody, JsonSchema>,
     description: 'The one shape of every error.',
   },

@@ -19,7 +19,6 @@ export class LogWriter {
   readonly #fd: number;
   readonly #describe: (dropped: number) => string;
   #buffer = '';
-  /** How many lines were dropped so far. */
   dropped = 0;
   /** How many of these lines the log has told of. */
   #told = 0;

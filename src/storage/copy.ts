@@ -13,7 +13,6 @@ const ROWS_AT_ONCE = 1_000;
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */
   readonly environment?: Environment | undefined;
-  /** Called with the number of pets that were copied since the last call. */
   readonly onPets?: (count: number) => void;
   readonly onCommit?: (() => void) | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
-import type { StoreCounts } from '../store-counts.ts';
+import type { StoreCounts } from '../store.ts';
 
 /**
  * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a

@@ -8,8 +8,7 @@ import type { RequestLine } from '../../src/log.ts';
 import { RequestCounts } from '../../src/service/counts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { createMetricsReader } from '../../src/service/registry.ts';
-import type { Store } from '../../src/store.ts';
-import type { StoreCounts } from '../../src/store-counts.ts';
+import type { Store, StoreCounts } from '../../src/store.ts';
 
 const STATISTICS: StoreCounts = {
   ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5 },

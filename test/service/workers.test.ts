@@ -14,7 +14,7 @@ import { within } from '../support/until.ts';
 
 const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
 const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
-const STORE_COUNTS = new URL('../../src/store-counts.ts', import.meta.url);
+const STORE_COUNTS = new URL('../../src/store.ts', import.meta.url);
 /** Only the worker with the READY of 1 is ready. */
 const MEASURED = `
   import { RequestCounts } from '${COUNTS}';

@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { PetstoreError } from '../../src/error.ts';
 import { createGroupCommit } from '../../src/storage/group-commit.ts';
-import { createStoreCounts } from '../../src/store-counts.ts';
+import { createStoreCounts } from '../../src/store.ts';
 import { until } from '../support/until.ts';
 
 /** How long this process works, or does nothing, during a commit. */

@@ -20,12 +20,7 @@ export const createPet = defineOperation({
       place: 'header',
       description: `Names this create, so that sending it again adds nothing. For ${IDEMPOTENCY_MS / 3_600_000} h, the same key with the same pet has the same answer. With another pet it is a 422. Each API key has names of its own.`,
       isBeta: true,
-      schema: {
-        type: 'string',
-        minLength: 1,
-        maxLength: LENGTH_MAX,
-        pattern: KEY.source,
-      },
+      schema: { type: 'string', minLength: 1, maxLength: LENGTH_MAX, pattern: KEY.source },
       parse: parseIdempotencyKey,
     },
   },
@@ -68,8 +63,6 @@ export const createPet = defineOperation({
 function parseIdempotencyKey(value: string | undefined): string | undefined {
   // Two fields arrive joined by a comma and a space, and the pattern takes no space.
   if (value === undefined || (value.length <= LENGTH_MAX && KEY.test(value))) return value;
-  throw new PetstoreError(
-    'bad_request',
-    `Idempotency-Key must be given once, 1 to ${LENGTH_MAX} visible ASCII characters`,
-  );
+  const rule = `must be given once, 1 to ${LENGTH_MAX} visible ASCII characters`;
+  throw new PetstoreError('bad_request', `Idempotency-Key ${rule}`);
 }

@@ -41,12 +41,7 @@ export const listPets = defineOperation({
       parse: parseCursor,
     },
   },
-  success: {
-    status: 200,
-    description: 'A page of animals.',
-    schema: 'Pets',
-    headers: ['Link'],
-  },
+  success: { status: 200, description: 'A page of animals.', schema: 'Pets', headers: ['Link'] },
   ofInterface: ['unauthorized'],
   others: [WRONG_LIMIT],
 

@@ -36,10 +36,8 @@ type Isolation = 'read committed' | 'repeatable read read only';
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, pg.QueryConfig>();
   readonly #socket: Socket;
-  readonly #isPooled: boolean;
-  readonly #mustWrite: boolean;
-  readonly #statementMs: number;
-  readonly #answerMs: number | undefined;
+  readonly #hosts: Hosts;
+  readonly #config: ConnectionConfig;
   #isInTransaction = false;
   /** Why the connection ended, if it has. */
   #end: Error | undefined;
@@ -48,7 +46,8 @@ export class Connection extends pg.Client {
   /** The last settled mark that was read from this server; 0 for none. */
   mark = 0n;
 
-  constructor({ configs: [host], isPooled, mustWrite }: Hosts, config: ConnectionConfig) {
+  constructor(hosts: Hosts, config: ConnectionConfig) {
+    const [host] = hosts.configs;
     const socket = createSocket(config.connectionTimeoutMillis);
     super({
       application_name: 'petstore',
@@ -60,15 +59,13 @@ export class Connection extends pg.Client {
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       pipeline: true,
       stream: () => socket,
-      ...(isPooled
+      ...(hosts.isPooled
         ? { statement_timeout: false }
         : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),
     });
     this.#socket = socket;
-    this.#isPooled = isPooled;
-    this.#mustWrite = mustWrite;
-    this.#statementMs = config.statement_timeout || 0;
-    this.#answerMs = config.answerMs;
+    this.#hosts = hosts;
+    this.#config = config;
     // The call under way fails; without a listener the process would also end.
     this.on('error', (error) => {
       this.#end ??= error;
@@ -110,7 +107,7 @@ export class Connection extends pg.Client {
   /** The rows of each statement, on one server and in one round trip. Each sees what was committed before it began. */
   async runAll(...statements: readonly Statement[]): Promise<Row[][]> {
     const run = () => Promise.all(statements.map(({ sql, values }) => this.#query(sql, values)));
-    if (!this.#isPooled || this.#isInTransaction) return run();
+    if (!this.#hosts.isPooled || this.#isInTransaction) return run();
     // After a failure the server answers the commit by a rollback.
     const [, results] = await Promise.all([
       this.#begin('read committed'),
@@ -123,7 +120,7 @@ export class Connection extends pg.Client {
   async #query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      const isPrepared = values.length > 0 && !this.#isPooled;
+      const isPrepared = values.length > 0 && !this.#hosts.isPooled;
       // Connections behind a pooler may share a session, so their names must differ.
       statement = { name: isPrepared ? randomUUID() : '', text: toNumbered(sql) };
       this.#statements.set(sql, statement);
@@ -134,15 +131,16 @@ export class Connection extends pg.Client {
       const results = [await this.#wait(this.query<SqlValue[]>(query))].flat();
       return results.at(-1)?.rows ?? [];
     } catch (error) {
-      throw explain(this.#end ?? error, this.#isPooled);
+      throw explain(this.#end ?? error, this.#hosts.isPooled);
     }
   }
 
   /** By `query_timeout` of the driver, the connection would end. */
   async #wait<T>(answer: Promise<T>): Promise<T> {
-    if (this.#answerMs === undefined) return answer;
+    const { answerMs } = this.#config;
+    if (answerMs === undefined) return answer;
     const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(UNCONFIRMED)), this.#answerMs);
+    const timer = setTimeout(() => reject(new Error(UNCONFIRMED)), answerMs);
     return Promise.race([answer, promise]).finally(() => clearTimeout(timer));
   }
 
@@ -177,18 +175,18 @@ export class Connection extends pg.Client {
 
   /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
   inSession<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isPooled ? this.inTransaction('read committed', work) : work();
+    return this.#hosts.isPooled ? this.inTransaction('read committed', work) : work();
   }
 
   async #begin(isolation: Isolation): Promise<void> {
     const [row] = await this.#query(`begin isolation level ${isolation}; select
-      cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#statementMs}', true),
+      cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#config.statement_timeout || 0}', true),
       current_setting('transaction_read_only'), pg_backend_pid()`);
     // Behind a pooler this may be another server than before, where other ids are taken, or which takes no writes.
     if (row?.[0] !== this.#server) this.mark = 0n;
     this.#server = row?.[0];
-    if (!this.#mustWrite || isolation !== 'read committed' || row?.[2] === 'off') return;
-    if (this.#isPooled && row !== undefined) await this.#endSession(row);
+    if (!this.#hosts.mustWrite || isolation !== 'read committed' || row?.[2] === 'off') return;
+    if (this.#hosts.isPooled && row !== undefined) await this.#endSession(row);
     refuseReadOnly();
   }
 
@@ -201,7 +199,7 @@ export class Connection extends pg.Client {
   /** @throws PetstoreError `unavailable` when the server takes no writes, but must. */
   async checkWritable(): Promise<void> {
     const [row] = await this.run('show transaction_read_only');
-    if (!this.#mustWrite || row?.[0] === 'off') return;
+    if (!this.#hosts.mustWrite || row?.[0] === 'off') return;
     // A pooler that is not known keeps no session that is in a transaction.
     await this.run('begin');
     refuseReadOnly();

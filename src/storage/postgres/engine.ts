@@ -1,6 +1,6 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
-import { createStoreCounts } from '../../store-counts.ts';
+import { createStoreCounts } from '../../store.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';

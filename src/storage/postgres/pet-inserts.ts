@@ -1,7 +1,6 @@
 /** How pets are added to PostgreSQL: one statement adds a batch. Several batches may be under way. */
 
-import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
-import type { StoreCounts } from '../../store-counts.ts';
+import { IDEMPOTENCY_MS, type IdempotentRequest, type StoreCounts } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
 import { createGroupCommit } from '../group-commit.ts';
 import { COLUMNS, FIELDS } from '../pet-row.ts';

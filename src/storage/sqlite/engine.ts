@@ -1,6 +1,6 @@
 /** The engine on node:sqlite: opening, reads, and group commits by the writer. */
 
-import { createStoreCounts, type StoreCounts } from '../../store-counts.ts';
+import { createStoreCounts, type StoreCounts } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
 import { createGroupCommit } from '../group-commit.ts';

@@ -2,8 +2,12 @@
 
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetQuery } from '../../pet-query.ts';
-import { IDEMPOTENCY_MS, type IdempotentRequest, type JsonPage } from '../../store.ts';
-import type { StoreCounts } from '../../store-counts.ts';
+import {
+  IDEMPOTENCY_MS,
+  type IdempotentRequest,
+  type JsonPage,
+  type StoreCounts,
+} from '../../store.ts';
 import type { Engine, PetQueries, Row, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
 import { COLUMNS, findFilters, SELECT, toJsonSql, toPage, toPet } from '../pet-row.ts';
