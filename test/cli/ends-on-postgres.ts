@@ -53,11 +53,7 @@ async function endOnPostgres(row: Row, { by, status, what }: End) {
 /** A migration tries again by itself. */
 const isRetried = ({ command }: Row) => command === 'migrate';
 
-export function assertEnd(
-  row: Row,
-  end: End,
-  { status, stderr, seen }: Finished & { seen: string },
-) {
+function assertEnd(row: Row, end: End, { status, stderr, seen }: Finished & { seen: string }) {
   const expected = isRetried(row) ? [0, false] : [end.status, !end.isKnown];
   assert.deepEqual([status, row.told.test(stderr)], expected, stderr);
   assert.match(seen, end.isDone || isRetried(row) ? row.ifDone : row.ifNot);
