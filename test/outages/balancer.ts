@@ -20,6 +20,13 @@ export const RATE = '100r/s';
 
 export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
+interface BalancerOptions {
+  readonly rate?: string;
+  /** How long a replica may take for an answer. */
+  readonly readTimeout?: string;
+  readonly tlsPort?: number;
+}
+
 /**
  * nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. All
  * tests have the same address, so they have a higher rate than clients, unless it is given. With a port for
@@ -27,7 +34,7 @@ export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
  */
 export async function startBalancer(
   replicas: readonly [number, number],
-  { rate = '100000r/s', tlsPort }: { rate?: string; tlsPort?: number } = {},
+  { rate = '100000r/s', readTimeout = '5s', tlsPort }: BalancerOptions = {},
 ) {
   const program = process.env.TEST_NGINX ?? '/usr/sbin/nginx';
   if (!existsSync(program)) {
@@ -42,6 +49,7 @@ export async function startBalancer(
     ['worker_processes auto;', 'worker_processes 2;'],
     ['listen 8080;', `listen 127.0.0.1:${port};`],
     [`rate=${RATE};`, `rate=${rate};`],
+    ['proxy_read_timeout 5s;', `proxy_read_timeout ${readTimeout};`],
   ]);
   await adapt('upstream.conf', folder, [
     ['petstore-1:8080', `127.0.0.1:${replicas[0]}`],

@@ -62,7 +62,9 @@ describe('load balancer without replicas', { concurrency: true }, () => {
       const answer = parseAnswer(await exchange(balancer.port, `${request}\r\n`));
       silent.close();
       assertError(answer, code, /./);
+      // A page of another origin can read it.
       assert.equal(answer.headers['access-control-allow-origin'], '*');
+      assert.match(answer.headers['access-control-expose-headers'] ?? '', /Retry-After, .*X-Req/);
     });
   }
 
@@ -78,11 +80,15 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     for (const answer of refused) assertError(answer, 'rate_limited', /./);
     const other = await send(balancer.port, { path: '/v1/pets', localAddress: '127.0.0.2' });
     assert.equal(other.status, 503);
+    // If it were refused, a browser would send no request.
+    const preflight = await send(balancer.port, { method: 'OPTIONS', path: '/v1/pets' });
+    assert.equal(preflight.status, 503);
   });
 
   test('load balancer › an address above its connections › is answered 429, and another one is not', async () => {
     const silent = await listenInVain();
-    await using balancer = await startBalancer([silent.port, silent.port]);
+    const readTimeout = '1h';
+    await using balancer = await startBalancer([silent.port, silent.port], { readTimeout });
     const ask = () => exchange(balancer.port, `${get}\r\n`);
     for (let count = 0; count < CONNECTIONS_MAX; count += 1) void ask();
     await until(() => silent.requests.length === CONNECTIONS_MAX);
