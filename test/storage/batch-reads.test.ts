@@ -2,11 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test as testAlone } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { PetQuery } from '../../src/pet-query.ts';
-import { batchReads } from '../../src/storage/batch-reads.ts';
 import type { Store } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
 import { testOnPostgres } from '../support/empty-database.ts';
@@ -62,17 +60,6 @@ test('batches on postgresql › a query that fails › fails all of its turn, an
   await database.query('alter table away rename to pets');
   assert.deepEqual(await pets.find(1n), rex);
   assert.deepEqual((await pets.list({ limit: 1 })).pets, [rex]);
-});
-
-testAlone('batchReads › one request more than go at once › is in the next turn', async () => {
-  const batches: number[] = [];
-  const find = batchReads((ids: readonly number[]) => {
-    batches.push(ids.length);
-    return ids.map(async (id) => id);
-  }, 2);
-  for (const id of [1, 2, 3]) void find(id);
-  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
-  assert.deepEqual(batches, [2, 1]);
 });
 
 for (const [phase, enter] of [

@@ -33,10 +33,10 @@ const KEY: Row = [7n, 'ci', 'staging', 0n, 1n, null, null, null, null, Buffer.al
 const WAITING = `select pid from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
-/** SQL that makes PostgreSQL give pet 1500 another status. */
+/** SQL that makes PostgreSQL give pet 1050 another status. */
 const ALTER = [
   `create function meddle() returns trigger language plpgsql as
-    $$ begin if new.id = 1500 then new.status := 'null'; end if; return new; end $$`,
+    $$ begin if new.id = 1050 then new.status := 'null'; end if; return new; end $$`,
   'create trigger meddle before insert on pets for each row execute function meddle()',
 ];
 
@@ -121,7 +121,7 @@ async function write(
 
 /** Rows with gaps between their ids. */
 const sampleRows = (...columns: readonly fc.Arbitrary<SqlValue>[]): Row[] =>
-  fc.sample(fc.tuple(...columns), 200).map((row, index) => [BigInt(3 * index + 1), ...row]);
+  fc.sample(fc.tuple(...columns), 50).map((row, index) => [BigInt(3 * index + 1), ...row]);
 
 const time = fc.option(fc.bigInt(0n, 2n ** 53n - 1n), { nil: null });
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
@@ -161,8 +161,8 @@ for (const from of ENGINES) {
   test(`copyDatabase from ${from} to ${to} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
     await using source = await open(from);
     await using target = await open(to);
-    await createPetStore(source.database).merge(repeat(2_500));
-    await source.run('delete from pets where id > 2400');
+    await createPetStore(source.database).merge(repeat(1_100));
+    await source.run('delete from pets where id > 1090');
     // No petstore gives this id.
     await source.run("insert into pets (id, name, category_id) values (0, 'Tom', 1)");
     await source.run(`insert into idempotency_keys (api_key_id, name, created_at, pet_id)
@@ -172,10 +172,10 @@ for (const from of ENGINES) {
       pets += count;
     };
     await copyDatabase(source.database, target.database, { onPets });
-    assert.equal(pets, 2_401);
+    assert.equal(pets, 1_091);
     assert.deepEqual(await read(target.database), await read(source.database));
     const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });
-    assert.equal(added.id, 2_501n);
+    assert.equal(added.id, 1_101n);
   });
 }
 
@@ -200,7 +200,7 @@ test('copyDatabase › to a store that has something › is refused and leaves i
 test('copyDatabase › a target that alters an absent status › is left empty, and works afterwards', async () => {
   await using source = await open('sqlite');
   await using target = await open('postgresql');
-  await createPetStore(source.database).merge(repeat(2_000));
+  await createPetStore(source.database).merge(repeat(1_100));
   for (const sql of ALTER) await target.run(sql);
   await assert.rejects(copyDatabase(source.database, target.database), {
     ...{ name: 'PetstoreError', code: 'internal_error' },

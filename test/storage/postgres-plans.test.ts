@@ -20,7 +20,7 @@ import { queryOnce } from '../support/postgres-cluster.ts';
 import { combine, combineFilters, sampleField } from './contract/data.ts';
 
 /** More than after which a session settles for a plan that knows no values. */
-const USES = 10;
+const USES = 6;
 /** A table, all rows to sort, an index that has no condition, or that by the time of keys, nearly all of the last day. */
 const READS_TOO_MUCH =
   /Seq Scan(?! on \w+_id )|Limit .*\n *-> {2}Sort|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;

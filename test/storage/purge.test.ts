@@ -40,10 +40,10 @@ testLasting(
     await addOnce(store.pets, REX, REQUEST);
     const [live = 0] = await listTimes(address);
     assert.ok(Math.abs(Date.now() - live) < 60_000);
-    await runBeside(address, toReserve(1_200, 1));
-    // What never begins tells of no event: ten times as long as the purge of a service waits.
-    await setTimeout(200);
-    assert.equal((await listTimes(address)).length, 1_201);
+    await runBeside(address, toReserve(ROWS_MAX + 1, 1));
+    // What never begins tells of no event: longer than the purge of a service waits.
+    await setTimeout(50);
+    assert.equal((await listTimes(address)).length, ROWS_MAX + 2);
     const timers = countTimers();
     const purging = await openService();
     try {
