@@ -66,6 +66,7 @@ const toMessage = (type: string, length: number, rest = '') => {
   return message;
 };
 
+/** With TLS the first one is enough: only the stream that is read is another. */
 const BROKEN: readonly (readonly [what: string, bytes: Buffer])[] = [
   ['a type that nobody knows', toMessage('z', 4)],
   ['a message of no length', toMessage('D', 0, '\0\0\0\0')],
@@ -97,7 +98,7 @@ for (const mode of ['disable', 'require']) {
       mode === 'require' ? { cert: read('server.crt'), key: read('server.key') } : undefined;
     await using proxy = await startProxy(database.address, certificate);
     const open = () => openStore(`${proxy.address}?sslmode=${mode}`, { create: true, ...PATIENT });
-    for (const [what, bytes] of BROKEN) {
+    for (const [what, bytes] of mode === 'require' ? BROKEN.slice(0, 1) : BROKEN) {
       proxy.change = (chunk) => Buffer.concat([chunk.subarray(0, AUTHENTICATION_OK), bytes]);
       await assert.rejects(open(), UNAVAILABLE, what);
       proxy.change = (chunk) => chunk;
