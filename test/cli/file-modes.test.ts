@@ -1,7 +1,7 @@
 /** Who may read the files that the program makes, under a umask that would let everyone. */
 
 import assert from 'node:assert/strict';
-import { readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
@@ -44,17 +44,4 @@ test('files › a database, its log, a backup and exports › are their owner’
   const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
   assert.equal(dated.length, 1);
   await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db', 'empty.db');
-});
-
-test('files › links at a name of an export › its target alone is replaced, and is its owner’s', {
-  skip,
-}, async () => {
-  for (const name of ['victim', 'target.csv']) await writeFile(join(cwd, name), 'as it was');
-  await symlink('victim', join(cwd, 'target.csv.partial'));
-  await symlink('target.csv', join(cwd, 'linked.csv'));
-  await petstore('pets', 'export', 'linked.csv');
-  assert.equal(await readFile(join(cwd, 'victim'), 'utf8'), 'as it was');
-  assert.equal(await readlink(join(cwd, 'linked.csv')), 'target.csv');
-  assert.match(await readFile(join(cwd, 'target.csv'), 'utf8'), /^id,name,categoryId,status\n/);
-  await assertPrivate('target.csv');
 });

@@ -100,18 +100,15 @@ const REX = '{"id":1,"name":"Rex","categoryId":1}\n';
 /** The pipe is open for reading before the command and after it: neither waits for the other. */
 const READ_PIPE = 'exec 3<> place; "$@"; timeout 9 head -n 1 <&3 > got';
 /** Each has what is at `place` before, the command in a shell, and what `got` has then. */
-const PLACES: Record<
-  string,
-  readonly [prepare: string, command: string, text?: string, file?: string]
-> = {
-  'a link to a pipe': ['mkfifo pipe; ln -s pipe place', READ_PIPE],
-  'standard output': ['echo old > got', '"$@" >> got', `old\n${REX}`, '/proc/self/fd/1'],
-  'a link to nothing, behind a linked folder': [
+for (const [what, prepare, command, text = REX, file = 'place'] of [
+  ['a link to a pipe', 'mkfifo pipe; ln -s pipe place', READ_PIPE],
+  ['standard output', 'echo old > got', '"$@" >> got', `old\n${REX}`, '/proc/self/fd/1'],
+  [
+    'a link to nothing, behind a linked folder',
     'mkdir -p a/b; ln -s a/b c; ln -s ../../got c/link; ln -s c/link place',
     '"$@"',
   ],
-};
-for (const [what, [prepare, command, text = REX, file = 'place']] of Object.entries(PLACES)) {
+] as const) {
   test(`pets export › to ${what} › writes there, and the place stays`, async () => {
     const cwd = createProcessFolder();
     const shell = (line: string) => execFileSync('sh', ['-c', line], { cwd, encoding: 'utf8' });

@@ -51,7 +51,7 @@ test('first start in staging › the lines that it prints › list the pets, and
 
 test('start in production, by deploy/env.example › no key yet › says how to make one and prints no secret', async () => {
   const within = ['sh', '-c', `set -a; . ${ENV_EXAMPLE}; exec "$0" "$@"`];
-  const args = ['--database', 'sqlite:production.db', '--workers', '2', '--admin-port', '0'];
+  const args = ['--database', 'sqlite:production.db', '--admin-port', '0'];
   await using production = await startService(args, { cwd, within });
   const [hint = '', ...rest] = readStart(production).split('\n');
   assert.equal(rest.length, 2);

@@ -21,18 +21,13 @@ export const OPTION_SCENARIOS: Scenarios = {
     const key = /^apiKey must be a string of ASCII .* without white space$/;
     const url = /^baseUrl must be .* http:.* user, query/;
     for (const [options, message] of [
-      [undefined, /^baseUrl is missing/],
-      [{ apiKey }, /^baseUrl is missing: give the address of the API, such as http:/],
+      [undefined, /^baseUrl is missing: give the address of the API, such as http:/],
       [{ baseUrl: new URL(baseUrl), apiKey }, url],
-      [{ baseUrl: '127.0.0.1/v1', apiKey }, url],
       [{ baseUrl: 'localhost:8080/v1', apiKey }, url],
       [{ baseUrl: 'http://ann:secret@127.0.0.1/v1', apiKey }, url],
       [{ baseUrl: 'http://127.0.0.1/v1?a=b', apiKey }, url],
-      [{ baseUrl: 'http://127.0.0.1/v1#a', apiKey }, url],
-      [{ baseUrl }, /^apiKey is missing/],
       [{ baseUrl, apiKey: '' }, /^apiKey is missing/],
       [{ baseUrl, apiKey: 'secret\n' }, key],
-      [{ baseUrl, apiKey: 'two words' }, key],
       [{ baseUrl, apiKey: 7 }, key],
       [{ baseUrl, apiKey, integers: 'int' }, /^integers must be one of bigint, number, string$/],
     ] as const) {
