@@ -50,7 +50,7 @@ const count = async (address: string, what: string) => {
 };
 
 /** Starts the command on a new store in this database, and waits until it is held, unless something else happens. */
-export async function startHeld(row: Row, address: string, what = WAIT) {
+async function startHeld(row: Row, address: string, what = WAIT) {
   await using stack = new AsyncDisposableStack();
   const cwd = await prepare(row, address);
   const names = readdirSync(cwd);

@@ -28,6 +28,8 @@ const IN_MEMORY = ['--database', 'sqlite::memory:'];
 /** More than there may be open files before Node raises the soft limit to the hard limit. */
 const CONNECTIONS = 400;
 const FEW_FILES = ['bash', '-c', 'ulimit -Sn 256; exec "$0" "$@"'];
+/** Standard output of this program has no reader from the beginning. */
+const UNREAD = ['bash', '-c', 'exec "$0" "$@" > >(true)'];
 
 const cwd = createProcessFolder();
 
@@ -101,6 +103,20 @@ describe('stop', { concurrency: 3 }, () => {
     assert.equal(hasEnded(), false);
     service.process.kill('SIGTERM');
     assert.deepEqual(await finish(service), { status: null, signal: 'SIGTERM' });
+  });
+
+  test('stop › the readers of its output gone, one before the start is printed › goes on until it is stopped, and exits with 0', async () => {
+    const args = [...IN_MEMORY, '--admin-port', '0'];
+    await using service = await startService(args, { cwd, within: UNREAD });
+    service.process.stderr?.destroy();
+    const ask = async () => assert.equal((await fetch(`${service.url}/livez`)).status, 200);
+    // More than is buffered before it is written.
+    for (let count = 0; count < 300; count += 1) await ask();
+    const dropped = 'petstore_log_dropped_lines_total';
+    await until(async () => sum(await readMetrics(service), dropped) >= 300);
+    await ask();
+    service.process.kill('SIGTERM');
+    assert.deepEqual(await finish(service), { status: 0, signal: null });
   });
 
   test('stop › nobody reads the log › ends all the same', async () => {
