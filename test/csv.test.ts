@@ -144,7 +144,7 @@ test('CSV › any text, cut anywhere › is read as the whole text', async () =>
       const head = 'name,categoryId\n';
       assert.deepEqual(await read(head, ...pieces), await read(head + pieces.join('')));
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
@@ -235,9 +235,9 @@ test('CSV › any cells › are refused, or stored as the value that their text 
         await assertRoundTrip(pets);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   );
-  assert.ok(taken > 100, `only ${taken} were taken`);
+  assert.ok(taken > 30, `only ${taken} were taken`);
 });
 
 /** In place of 8: work whose time grows with the square of its size takes 64 times as long. */
@@ -253,10 +253,10 @@ for (const [what, createRows] of [
     const measure = (count: number) =>
       measureCpuMs(async () => {
         const text = `name,categoryId\n${createRows(count)}`;
-        for (let round = 0; round < 10; round += 1) await read(text);
+        for (let round = 0; round < 5; round += 1) await read(text);
       });
-    const short = await measure(4_000);
-    const long = await measure(32_000);
+    const short = await measure(2_000);
+    const long = await measure(16_000);
     assert.ok(long < short * GROWTH_MAX, `${short} ms, and then ${long} ms`);
   });
 }

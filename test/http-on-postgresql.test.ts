@@ -4,7 +4,7 @@ import { describe } from 'node:test';
 
 process.env.TEST_ENGINE = 'postgresql';
 describe('on PostgreSQL', async () => {
-  for (const name of ['create', 'get', 'health', 'list', 'log', 'operations']) {
+  for (const name of ['create', 'get', 'health', 'list', 'operations']) {
     await import(`./http/${name}.test.ts`);
   }
 });

@@ -16,7 +16,6 @@ export interface Suite {
 
 const UNIT = [
   'test/!(http-on-postgresql).test.ts',
-  'test/service/rate-limiter.test.ts',
   'test/storage/{address,group-commit,page-cache}.test.ts',
 ];
 

@@ -110,11 +110,8 @@ for (const [name, values, message] of [
   }
 }
 
-const CHUNKED = { 'transfer-encoding': 'chunked' };
-
-test('POST /v1/pets › chunks of 64 KiB › are taken, and one byte more is 413', async () => {
-  await assertCreated(await post(REX.padEnd(65_536), CHUNKED), REX.slice(1, -1));
-  const answer = await post(REX.padEnd(65_537), CHUNKED);
+test('POST /v1/pets › more than 64 KiB in chunks › answers 413 and says so', async () => {
+  const answer = await post(REX.padEnd(65_537), { 'transfer-encoding': 'chunked' });
   assertError(answer, 'payload_too_large', /^the body must be at most 64 KiB$/);
 });
 

@@ -141,7 +141,7 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
   });
 }
 
-test('document › the codes of the errors › are all published, each with its one status', () => {
+test('errors › their codes › are those that are published, each with its one status', () => {
   const statuses = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
   assert.deepEqual(Object.fromEntries(statuses), STATUS_OF);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { PetstoreError } from '../../src/error.ts';
 import { startTestApp } from '../support/app.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
@@ -11,10 +11,12 @@ import { assertJson, send } from '../support/request.ts';
 import { openConnection } from '../support/socket.ts';
 import { nextPoll, until } from '../support/until.ts';
 
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+
 for (const path of ['/livez', '/readyz']) {
   test(`GET ${path} › of a running service › answers 200 without a key`, async () => {
-    await using app = await startTestApp();
-    const answer = await send(app.port, { path });
+    const answer = await send(service.port, { path });
     assertJson(answer, 200);
     assert.equal(answer.body, '{"status":"ok"}');
   });
@@ -33,8 +35,7 @@ for (const [what, end, status, endNext, nextStatus] of [
       checks.push(Promise.withResolvers());
       return (checks.at(-1) as PromiseWithResolvers<void>).promise;
     };
-    await using real = await startTestApp();
-    await using app = await startTestApp({ store: { ...real.store, check } });
+    await using app = await startTestApp({ store: { ...service.store, check } });
     // Its sums are exact.
     let now = Math.ceil(performance.now());
     t.mock.method(performance, 'now', () => now);
@@ -94,18 +95,18 @@ for (const [field, body] of [
   ['Transfer-Encoding: chunked', `1d\r\n${REX}\r\n0\r\n\r\n`],
 ] as const) {
   test(`close › a connection that is idle after a create with ${field} › is closed`, async () => {
-    await using app = await startTestApp();
-    using idle = openConnection(app.port);
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n`;
-    const received = once(app.app.server, 'request');
+    const { app, port, key } = service;
+    using idle = openConnection(port);
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+    const received = once(app.server, 'request');
     idle.socket.write(`${head}${field}\r\n\r\n`);
     await received;
     idle.socket.write(body);
     await once(idle.socket, 'data');
     await until(() => {
       // As a stop does until all are closed.
-      app.app.server.closeIdleConnections();
+      app.server.closeIdleConnections();
       return idle.socket.destroyed;
-    }, 10_000);
+    });
   });
 }

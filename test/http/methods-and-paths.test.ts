@@ -18,7 +18,7 @@ const PAGES = [
   ...['/console/', '/openapi.json', '/livez', '/readyz'],
 ];
 /** What programs send; one path is tried with each method. */
-const USUAL = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'];
+const USUAL = ['POST', 'DELETE'];
 const ALLOW = [
   ['/v1/pets', 'GET, HEAD, POST, OPTIONS'],
   ['/v1/pets/1', 'GET, HEAD, OPTIONS'],
@@ -85,10 +85,8 @@ for (const sent of [
 }
 
 for (const path of [
-  ...['/v1', '/v1/pets/1/2', '/v1/Pets', '/v1/*'],
-  ...['/v1/pets.json', '/v1/pets;x=1', '/v1/pets%20', '/v1/pets%2F1', '/v1/pets#f', '/v1%2Fpets'],
+  ...['/v1', '/v1/pets/1/2', '/v1/Pets', '/v1/*', '/v1/pets%2F1', '/v1/pets#f'],
   ...['/v1/%zz', '/v1/pets%', '/v1/%c3%28', '/v1/pets/%ff/', '/v1/../livez', '/v1/./pets'],
-  ...['/V1/pets', '//v1/pets', '/v1pets', '/livez/', '/LIVEZ', '/livez%', '/%', '/%zz/%zz'],
   ...['/%c0%af', '/openapi.json/', '/metrics', '/docs/nothing', '/__proto__', '/%00'],
   'http://example.com/v1/nothing',
 ]) {
@@ -100,7 +98,7 @@ for (const path of [
 
 for (const path of [
   ...['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/%zz', '/livez/', '/console//'],
-  ...['/console/main.ts', '/console/../src/pet.ts', '/console/__proto__', '/docs/js/scalar.js'],
+  ...['/console/main.ts', '/console/__proto__', '/docs/js/scalar.js'],
 ]) {
   test(`GET ${path} › is not there › answers 404 also without a key`, async () => {
     assertError(await send(port, { path }), 'not_found', /^there is nothing at this path/);

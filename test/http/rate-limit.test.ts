@@ -50,11 +50,9 @@ describe('rate limit', { concurrency: true }, () => {
   });
 
   for (const [what, status, sent] of [
-    ['HEAD', 200, { method: 'HEAD', path: '/v1/pets' }],
     ['a create', 201, { ...CREATE, body: '{"name":"Rex","categoryId":3}' }],
     ['OPTIONS', 204, { method: 'OPTIONS', path: '/v1/pets' }],
     ['an unknown path', 404, { path: '/v1/nothing' }],
-    ['a method that is not taken', 405, { method: 'PUT', path: '/v1/pets', body: '{}' }],
     ['a body that is too large', 413, { ...CREATE, body: ' '.repeat(70_000) }],
   ] as const satisfies readonly [string, number, Sent][]) {
     test(`rate limit › ${what}, answered ${status} › counts, and tells what is left`, async () => {
@@ -84,4 +82,25 @@ describe('rate limit', { concurrency: true }, () => {
 
 test('rate limit › creates above it › have added nothing', async () => {
   assert.equal(await countPets(store.pets), 1);
+});
+
+test('TokenBuckets › two keys over time › each is told what it may still send', () => {
+  let now = 0;
+  const buckets = new TokenBuckets(4, 3, () => now);
+  // A token takes 250 ms.
+  for (const [at, key, ...left] of [
+    [0, 1, 2, 1, 0, -1],
+    // What is refused does not put off the next one.
+    [150, 1, -1],
+    [249, 1, -1],
+    [250, 1, 0, -1],
+    [250, 2, 2],
+    // A part of a token is kept, and no more than the burst.
+    [875, 1, 1],
+    [1_000, 1, 1],
+    [9_000, 1, 2, 1],
+  ] as const) {
+    now = at;
+    for (const each of left) assert.equal(buckets.take(key), each, `key ${key} at ${at} ms`);
+  }
 });

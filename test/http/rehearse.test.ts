@@ -136,14 +136,12 @@ describe('rehearse', { concurrency: true }, () => {
     });
   }
 
-  for (const prefer of ['lose-answer', 'delay=30', 'status=nonsense']) {
-    test(`rehearse › Prefer: ${prefer} without a key › is 401 at once, and ignored by a page`, async () => {
-      assertJson(await send(port, { path: '/livez', headers: { prefer } }), 200);
-      const answer = await send(port, { path: '/v1/pets', headers: { prefer } });
-      assertError(answer, 'unauthorized', /^a valid API key is required/);
-      assert.equal(answer.headers['www-authenticate'], 'Bearer realm="petstore"');
-    });
-  }
+  test('rehearse › Prefer without a key › is 401 at once, and ignored by a page', async () => {
+    const headers = { prefer: 'lose-answer, delay=30' };
+    assertJson(await send(port, { path: '/livez', headers }), 200);
+    const answer = await send(port, { path: '/v1/pets', headers });
+    assertError(answer, 'unauthorized', /^a valid API key is required/);
+  });
 });
 
 test('rehearse › more delayed requests than a process takes › are 503, and others find a place in the queue', async () => {
@@ -174,9 +172,6 @@ test('rehearse › a create with Prefer: delay whose client goes › is done', a
 
 test('rehearse › without the option › Prefer does nothing', async () => {
   await using plain = await startTestApp();
-  for (const prefer of ['status=503', 'lose-answer', 'delay=30', 'status=nonsense']) {
-    const headers = { ...plain.authorization, prefer };
-    const answer = await send(plain.port, { path: '/v1/pets', headers });
-    assertJson(answer, 200);
-  }
+  const headers = { ...plain.authorization, prefer: 'status=503' };
+  assertJson(await send(plain.port, { path: '/v1/pets', headers }), 200);
 });

@@ -73,7 +73,6 @@ const hasIpv6 = Object.values(networkInterfaces())
   .some((address) => address?.address === '::1');
 for (const [host, shown, others = []] of [
   ['*', '127.0.0.1', hasIpv6 ? ['[::1]'] : []],
-  ['0.0.0.0', '127.0.0.1'],
   ['::', '127.0.0.1'],
   ['::1', '[::1]'],
 ] as const) {

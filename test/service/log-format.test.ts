@@ -120,13 +120,6 @@ test('text lines › with characters that a terminal acts on › show a space in
   }
 });
 
-test('text lines › with colours › colour the status', (t) => {
-  t.mock.property(process, 'env', { FORCE_COLOR: '1' });
-  const text = write('info', createTextLines()).join('');
-  for (const color of ['32m200', '33m400', '31m500'])
-    assert.ok(text.includes(`\x1b[${color}\x1b[39m`));
-});
-
 for (const terminal of ['stdout', 'stderr'] as const) {
   test(`openLog › only ${terminal} is a terminal › says the start on standard output`, (t) => {
     const stdout = Object.assign(new PassThrough(), { isTTY: terminal === 'stdout' });

@@ -49,32 +49,24 @@ test('ensureFirstKey › of two processes at once › prints and leaves one key'
   );
 });
 
-test('ensureFirstKey › a store that cannot tell of other processes › prints the key', async () => {
-  await using store = await openStore(database, { create: true });
-  let calls = 0;
-  const list = async () => {
-    calls += 1;
-    if (calls > 1) throw new PetstoreError('unavailable', 'away');
-    return store.keys.list();
-  };
-  const keys = { ...store.keys, list };
-  const printed = await ensureFirstKey(options, { ...store, keys }, openWarnings().log);
-  assert.match(printed ?? '', /^petstore_stag_/);
-});
-
-test('ensureFirstKey › the database is away for a moment › the start goes on', async () => {
-  await using store = await openStore(database, { create: true });
-  let calls = 0;
-  const list = async () => {
-    calls += 1;
-    if (calls === 1) throw new PetstoreError('unavailable', 'away');
-    return store.keys.list();
-  };
-  const waiting = { ...options, startTimeout: 60 };
-  const keys = { ...store.keys, list };
-  const printed = await ensureFirstKey(waiting, { ...store, keys }, openWarnings().log);
-  assert.match(printed ?? '', /^petstore_stag_/);
-});
+for (const [what, awayAt] of [
+  ['cannot tell of other processes', 2],
+  ['is away for a moment', 1],
+] as const) {
+  test(`ensureFirstKey › a store that ${what} › prints the key`, async () => {
+    await using store = await openStore(database, { create: true });
+    let calls = 0;
+    const list = async () => {
+      calls += 1;
+      if (calls === awayAt) throw new PetstoreError('unavailable', 'away');
+      return store.keys.list();
+    };
+    const waiting = { ...options, startTimeout: 60 };
+    const keys = { ...store.keys, list };
+    const printed = await ensureFirstKey(waiting, { ...store, keys }, openWarnings().log);
+    assert.match(printed ?? '', /^petstore_stag_/);
+  });
+}
 
 test('requireKey › no key, a key, a revoked key › only a store of production without a key is not ready', async () => {
   await using store = await openStore(database, { create: true });
