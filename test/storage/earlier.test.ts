@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ApiKey } from '../../src/api-key.ts';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import { LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -11,6 +12,7 @@ import { createNewKey, listAll, REX } from './contract/data.ts';
 import { runBeside } from './contract/engines.ts';
 
 const DIGEST = new Uint8Array(32).fill(7);
+const KEY: ApiKey = { id: 1, name: 'first', environment: 'staging', createdAt: 1_790_000_000_000 };
 /** It has an idempotency key. */
 const TOM: NewPet = { name: 'Tom', categoryId: 9_007_199_254_740_993n };
 const PETS: readonly Pet[] = [
@@ -39,11 +41,9 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
       const { pets, keys } = store;
       assert.deepEqual(await runBeside(address, BRIDGES[engine]), []);
       assert.deepEqual(await listAll(store), PETS);
-      const key = await keys.find(DIGEST);
-      assert.deepEqual([key?.id, key?.name], [1, 'first']);
-      assert.deepEqual(await pets.addOnce(TOM, { keyId: 1, key: 'once' }), {
-        ...{ pet: PETS[2], isReplay: true },
-      });
+      assert.deepEqual(await keys.find(DIGEST), KEY);
+      const again = await pets.addOnce(TOM, { keyId: 1, key: 'once' });
+      assert.deepEqual(again, { pet: PETS[2], isReplay: true });
       const request = { keyId: 1, key: 'new' };
       const { pet } = await pets.addOnce(REX, request);
       assert.equal(pet.id, 4n);

@@ -208,7 +208,7 @@ for (const [what, id] of [
   });
 }
 
-test('pets.merge onSame › pets in the order of the store › are told before any is added', async (store) => {
+test('pets.merge onSame › the first pets of the file, in their order in the store › are told by their first id there', async (store) => {
   const sold = { ...REX, status: 'sold' } as const;
   await merge(store, [toPet(3), ...[REX, sold, REX, REX, sold]]);
   for (const [given, id] of [
