@@ -252,8 +252,7 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     const { store, proxy } = watched;
     proxy.silence();
     const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
-    // The call has its connection.
-    await setTimeout(100);
+    await until(() => store.countConnections?.().used === 1);
     await within(Promise.all([reading, store.close()]), CLOSE_MS_MAX);
   });
 
@@ -268,7 +267,7 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     );
     const touching = Array.from({ length: 20 }, () => keys.touch(id, 1));
     const blocked = Promise.all([pets.add(REX), ...touching]);
-    await setTimeout(100);
+    await until(async () => (await database.query(WORKING)).length > 0);
     for (let count = 0; count < 20; count += 1) assert.ok(await pets.find(1n));
     await other.end('rollback');
     const [pet] = await blocked;
