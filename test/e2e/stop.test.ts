@@ -123,7 +123,7 @@ describe('stop', { concurrency: 3 }, () => {
     await using service = await startService(IN_MEMORY, { cwd, env });
     service.process.stderr?.pause();
     const clients = Array.from({ length: 50 }, () => openConnection(service.port));
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       for (const { socket } of clients) socket.write(GET);
       await Promise.all(clients.map(({ socket }) => once(socket, 'data')));
     }
