@@ -108,14 +108,11 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
   const { responses, parameters = [], ...members } = getOperation(name as 'get /pets');
   const { summary, description, requestBody, ...operation } = Object(members);
 
-  test(`document › ${name} › has the name, the tag and the parameters of the interface`, () => {
+  test(`document › ${name} › has the name, parameters and answers of the interface, and an example of each error`, () => {
     // Without a security of its own, that of the document holds.
     assert.deepEqual(operation, { tags: ['animals'], ...expected.operation });
     const found = parameters.map(({ name, in: place, required }) => [name, place, required]);
     assert.deepEqual(found, expected.parameters);
-  });
-
-  test(`document › ${name} › has the answers of the interface, and an example of each error`, () => {
     const [success, schema] = expected.success;
     const named = { ...expected.declared, ...RETRIED };
     assert.deepEqual(
@@ -191,9 +188,9 @@ for (const [what, headers, url, localAddress = '127.0.0.1'] of [
   ['only a Host', { host: 'Pets.example:8080' }, 'http://pets.example:8080/v1'],
   ['the Host of an IPv6 address', { host: '[::1]:80' }, 'http://[::1]/v1'],
   ['a trusted proxy', forwarded('http, https'), 'https://pets.example/v1'],
-  ['any scheme of a trusted proxy', forwarded('javascript'), 'http://pets.example/v1'],
+  ['a wrong scheme of a trusted proxy', forwarded('javascript'), 'http://pets.example/v1'],
   ['an untrusted proxy', forwarded('https'), 'http://pets.example/v1', '127.0.0.2'],
-  ...["a'b", 'a;b', '$(id)', 'a%20b', '1.2.3.4.5', 'a:99999'].map(
+  ...["a'b", '$(id)', 'a%20b', '1.2.3.4.5', 'a:99999'].map(
     (host) => [`the Host ${host}`, { host }, '/v1'] as const,
   ),
 ] as const) {

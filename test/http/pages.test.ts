@@ -59,7 +59,7 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
   assert.equal(paths[0]?.[1]?.split('/')[0], hash('sha256', bodies.join()).slice(0, 16));
 });
 
-test('GET / › sent to any host › has a first request to it', async () => {
+test('GET / › sent to a host › has a first request to this host', async () => {
   const { body } = await send(port, { path: '/', headers: { host: 'pets.test:81' } });
   const request = 'curl http://pets.test:81/v1/pets -H "Authorization: Bearer $KEY"';
   assert.deepEqual(body.match(/<code>curl .*/g), [`<code>${request}</code></pre></dd>`]);

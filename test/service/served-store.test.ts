@@ -74,6 +74,7 @@ test('requireKey › no key, a key, a revoked key › only a store of production
   const { check } = requireKey(store, { ...options, environment: 'production' });
   await assert.rejects(check(), /^PetstoreError: no key was ever made in the store$/);
   await store.keys.add(createNewKey());
+  await check();
   await store.keys.revoke(1, 1);
   await check();
 });
