@@ -191,18 +191,6 @@ for (const [mode, settings] of [
   });
 }
 
-test('a pooler that the address does not tell of › session mode without a second session › starts, and serves once there is one', async (t) => {
-  const { pooled } = await createPlace(t, {
-    ...SESSION_MODE,
-    ...{ default_pool_size: '2', query_wait_timeout: '2' },
-  });
-  await using other = await holdInSession({ address: pooled }, 'select 1');
-  await using store = await open(pooled);
-  const { id } = await store.pets.add(REX);
-  await other.end('commit');
-  assert.equal((await store.pets.find(id))?.name, 'Rex');
-});
-
 for (const [server_round_robin, order] of ['the last one', 'the first one'].entries()) {
   test(`a pooler that the address does not tell of › transaction mode, ${order} first › makes /readyz 503, with a line`, async (t) => {
     const { pooled } = await createPlace(t, {
