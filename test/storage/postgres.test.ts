@@ -178,14 +178,14 @@ async function assertOneLine(address: string, expected: RegExp): Promise<void> {
 /** The time of the server, in milliseconds. */
 const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 
+/** SQL that adds a pet with that key, as another process does. */
+const use = (key: string) => `
+  insert into pets values (nextval('pets_id'), 'Rex', 1, null);
+  insert into idempotency_keys values (1, '${key}', ${NOW}, currval('pets_id')) on conflict (api_key_id, name)
+    do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
+
 describe('conflicts', () => {
   const test = testOnPostgres();
-
-  /** Adds a pet with that key, as another process does. */
-  const use = (key: string) => `
-    insert into pets values (nextval('pets_id'), 'Rex', 1, null);
-    insert into idempotency_keys values (1, '${key}', ${NOW}, currval('pets_id')) on conflict (api_key_id, name)
-      do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
 
   for (const [what, isolation] of [
     ['a new', 'read committed'],
@@ -223,6 +223,23 @@ describe('conflicts', () => {
 
 describe('conflicts of sessions', { skip: NO_SESSIONS }, () => {
   const test = testOnPostgres();
+
+  test('conflicts of sessions › the same names in two processes, in other orders › wait for none in a circle', async (pets, database) => {
+    const { pets: others } = await database.open();
+    // Both take the names before it, and wait.
+    await using held = await holdInSession(database, use('m'));
+    const names = ['a', 'm', 'z'];
+    const adding = [
+      ...names.map((key) => addOnce(pets, REX, { keyId: 1, key })),
+      ...names.toReversed().map((key) => addOnce(others, REX, { keyId: 1, key })),
+    ];
+    const waiting = `select from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => (await database.query(waiting)).length === 2);
+    await held.end('rollback');
+    const ids = (await Promise.all(adding)).map(({ id }) => id);
+    assert.deepEqual(ids.slice(0, 3), ids.slice(3).toReversed());
+  });
 
   test('conflicts of sessions › expired names in use by a create › are left by the purge, which does not wait', async (pets, database) => {
     const request = { keyId: 1, key: 'nightly' };

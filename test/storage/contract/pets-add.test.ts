@@ -48,7 +48,7 @@ test('pets.add › many of several turns at once › each is its own pet, the id
   assert.deepEqual(await listAll(store), byId);
 });
 
-test('pets.addOnce › the same names in two processes, in other orders › add one pet each, and wait for none in a circle', async (store, place) => {
+test('pets.addOnce › the same names in two processes, in other orders › add one pet each', async (store, place) => {
   const stores = [store, await place.openOther()];
   for (let round = 0; round < 5; round += 1) {
     const keys = Array.from({ length: 20 }, (_, index) => `${round} ${index}`);
