@@ -33,19 +33,30 @@ const CREDENTIALS = /^bearer +([^ ].*)/is;
  */
 export function createFindKey(keys: KeyStore, environment: Environment) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
+  /** What is asked for now: the requests of a busy key must not all ask for it at once. */
+  const lookups = new Map<string, { key: Promise<ApiKey | undefined>; readonly at: number }>();
 
-  async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
-    const key = await keys.find(digestApiKey(token));
-    if (key?.environment !== environment) return key;
-    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
-    cache.set(token, { key, at });
-    return key;
+  async function lookUp(token: string, at: number): Promise<ApiKey | undefined> {
+    try {
+      const key = await keys.find(digestApiKey(token));
+      if (key?.environment !== environment) return key;
+      if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
+      cache.set(token, { key, at });
+      return key;
+    } finally {
+      if (lookups.get(token)?.at === at) lookups.delete(token);
+    }
   }
 
   return (token: string, at: number): ApiKey | undefined | Promise<ApiKey | undefined> => {
-    const entry = cache.get(token);
-    if (entry && at - entry.at < CACHED_KEY_MS_MAX) return entry.key;
-    return isApiKeyOf(environment, token) ? readKey(token, at) : undefined;
+    const cached = cache.get(token);
+    if (cached && at - cached.at < CACHED_KEY_MS_MAX) return cached.key;
+    const lookup = lookups.get(token);
+    if (lookup && at - lookup.at < CACHED_KEY_MS_MAX) return lookup.key;
+    if (!isApiKeyOf(environment, token)) return undefined;
+    const key = lookUp(token, at);
+    lookups.set(token, { key, at });
+    return key;
   };
 }
 
