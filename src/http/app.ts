@@ -54,9 +54,7 @@ export async function createHttpApp(
     genReqId: createRequestId,
   });
   // At the first moment: a client that sends nothing takes a place too.
-  const giveWay = (open: number) => queue.giveWay(open)?.socket;
-  const readConnections = boundConnections(app.server, log, maxConnections, giveWay);
-  app.server.on('connection', () => queue.shortenTurn());
+  const readConnections = boundConnections(app.server, log, maxConnections, queue);
   // Fastify does not see a second request, `Expect`, and a method that it cannot route.
   handleServerEvents(app.server, requestLog);
   app.decorate('queue', queue);

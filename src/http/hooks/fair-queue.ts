@@ -1,5 +1,6 @@
 /** The fair queue: a few requests start in a turn, and a few are at work. The others wait in lines that take turns. */
 
+import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
@@ -60,12 +61,9 @@ export class FairQueue {
     this.#startedMax = STARTED_WITH_NEW_CLIENT_MAX;
   }
 
-  /** For a client that finds no place: the last request of the longest line, unless as many connections have none here. */
-  giveWay(open: number): FastifyRequest | undefined {
-    const atWork = this.#reads.atWork + this.#writes.atWork + this.#others.atWork;
-    const [longest] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
-    if (longest === undefined || longest.size <= open - this.waiting - atWork) return undefined;
-    return [...longest].at(-1)?.request;
+  readLongestLine(): Socket[] {
+    const [longest = []] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
+    return [...longest].map(({ request }) => request.socket);
   }
 
   /** Calls `start` in the turn of the request, with an error if that comes too late, and never if its client has gone. */

@@ -10,17 +10,26 @@ import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 const isIdle = ({ [LAST_RESPONSE]: last }: Socket): boolean =>
   last?.writableEnded !== false || !last.req.complete || last.statusCode >= 400;
 
-/** Finds the last connection of the longest line of waiting requests, unless as many of the open ones have none. */
-type GiveWay = (open: number) => Socket | undefined;
+interface Queue {
+  /** Of those that wait for their turn. The next one comes first. */
+  readLongestLine(): readonly Socket[];
+  /** Is called for each new client. */
+  shortenTurn(): void;
+}
 
-/** For a new connection above the limit, `giveWay` or the idle one used longest ago is closed. Returns what counts them. */
-export function boundConnections(server: Server, log: Log, max: number, giveWay: GiveWay) {
+/**
+ * For a new connection above the limit, the larger of two groups gives one: of the idle ones the one used longest ago, or
+ * of the longest line the last. Returns what counts them.
+ */
+export function boundConnections(server: Server, log: Log, max: number, queue: Queue) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
   let loggedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(added: Socket): void {
-    const closed = giveWay(sockets.size) ?? sockets.values().find(isIdle) ?? added;
+    const idle = [...sockets].filter(isIdle);
+    const line = queue.readLongestLine();
+    const closed = (line.length > idle.length ? line.at(-1) : idle[0]) ?? added;
     sockets.delete(closed);
     closed.destroy();
     const now = performance.now();
@@ -31,6 +40,7 @@ export function boundConnections(server: Server, log: Log, max: number, giveWay:
   }
 
   server.on('connection', (socket) => {
+    queue.shortenTurn();
     if (!sockets.has(socket) && sockets.size >= max) makeRoom(socket);
     if (socket.destroyed) return;
     sockets.add(socket);
