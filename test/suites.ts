@@ -43,8 +43,13 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   fuzz: {
     files: ['test/fuzz/*.fuzz.ts'],
-    purpose: 'random bytes, memory growth; before a release with `TEST_FUZZ_REQUESTS=1000000`',
+    purpose: 'random bytes; before a release with `TEST_FUZZ_REQUESTS=1000000`',
     minutesMax: 60,
+  },
+  soak: {
+    files: ['test/fuzz/*.soak.ts'],
+    purpose: 'memory growth; before a release with `TEST_SOAK_REQUESTS=10000000`',
+    minutesMax: 120,
   },
   abuse: { ...ABUSE, purpose: 'clients that attack the others' },
   'small-packets': {
@@ -84,6 +89,6 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   proxies: {
     files: ['test/proxies/*.proxy.ts'],
-    purpose: 'idle connections of Caddy and Envoy',
+    purpose: 'idle connections of nginx, HAProxy, Caddy, Envoy',
   },
 };

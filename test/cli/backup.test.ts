@@ -77,7 +77,7 @@ describe('backup that ends early', { concurrency: 2 }, () => {
 
   const MADE = new RegExp(`^The store is copied to backup\\.db\\.\nStore: ${address}\n$`);
   const SQLITE = /^SQLite format 3/;
-  // exFAT, for example, has no links.
+  // `npm run suite crash` has a real disk without links.
   for (const [what, link, told, content] of [
     [
       'a signal once it has its name',

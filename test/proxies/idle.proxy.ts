@@ -36,6 +36,8 @@ interface Proxy {
   readonly write: (lanes: readonly Lane[]) => string;
 }
 
+const each = (lanes: readonly Lane[], write: (lane: Lane) => string) => lanes.map(write).join('');
+
 const envoyFolder = await installPython('envoy', join(import.meta.dirname, 'requirements.txt'));
 const ENVOY = 'type.googleapis.com/envoy.extensions.filters';
 
@@ -66,15 +68,36 @@ function toEnvoyAddress(host: string) {
   return { address: { socket_address: { address, port_value: Number(port) } } };
 }
 
+/** nginx and HAProxy keep connections as long as Caddy does. */
 const PROXIES: Readonly<Record<string, Proxy>> = {
+  nginx: {
+    command: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '.', '-c', 'proxy.conf'],
+    write: (lanes) => `daemon off; pid nginx.pid; events { worker_connections 4096; }
+      http { access_log off; client_body_temp_path body; proxy_temp_path proxy;
+      fastcgi_temp_path fastcgi; scgi_temp_path scgi; uwsgi_temp_path uwsgi;
+      ${each(
+        lanes,
+        ({ port, to }) => `upstream to${port} { server ${to}; keepalive 64;
+      keepalive_timeout 120s; } server { listen 127.0.0.1:${port}; location / {
+      proxy_pass http://to${port}; proxy_http_version 1.1; proxy_set_header Connection ''; } }`,
+      )} }`,
+  },
+  HAProxy: {
+    command: ['/usr/sbin/haproxy', '-db', '-f', 'proxy.conf'],
+    write: (lanes) => `global\n nbthread 1\ndefaults\n mode http\n http-reuse always
+ timeout connect 5s\n timeout client 120s\n timeout server 120s\n${each(
+   lanes,
+   ({ port, to }) =>
+     `listen to${port}\n bind 127.0.0.1:${port}\n server petstore ${to} pool-purge-delay 120s\n`,
+ )}`,
+  },
   Caddy: {
     command: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config', 'proxy.conf'],
-    write: (lanes) => {
-      const sites = lanes.map(
+    write: (lanes) =>
+      `{\n admin off\n auto_https off\n}\n${each(
+        lanes,
         ({ port, to }) => `http://127.0.0.1:${port} {\n reverse_proxy ${to}\n}\n`,
-      );
-      return `{\n admin off\n auto_https off\n}\n${sites.join('')}`;
-    },
+      )}`,
   },
   Envoy: {
     command: [

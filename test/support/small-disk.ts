@@ -19,6 +19,16 @@ export function mountDisk(folder: string, bytes = DISK_BYTES): Disposable {
   };
 }
 
+/** A disk of exFAT, which has neither hard links nor modes; `using` removes it. */
+export function mountExfat(folder: string): Disposable {
+  const image = `${folder}.img`;
+  mkdirSync(folder);
+  execFileSync('truncate', ['-s', '64M', image]);
+  execFileSync('mkfs.exfat', [image]);
+  execFileSync('mount', ['-t', 'exfat-fuse', '-o', 'loop', image, folder]);
+  return { [Symbol.dispose]: () => execFileSync('umount', [folder]) };
+}
+
 /** Fills the disk; the function that is returned makes room again. */
 export function fill(disk: string): () => void {
   const filler = join(disk, 'filler');
