@@ -26,14 +26,18 @@ test('npm run dev › a pet, a changed file, a pet › both are added, by two pr
     for (const starts of [1, 2]) {
       const findStarts = () => [...output.stderr.matchAll(/listens on (http:[^\s"]+)/g)];
       const hasFailed = () => output.stdout.includes('Failed running');
-      await until(() => findStarts().length === starts || hasFailed());
+      await until(() => findStarts().length >= starts || hasFailed());
       const [key = ''] = /petstore_stag_\w+/.exec(output.stdout) ?? [];
-      const answer = await fetch(`${findStarts().at(-1)?.[1]}/v1/pets`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: '{"name": "Mia", "categoryId": 1}',
-      });
-      ids.push(((await answer.json()) as { id: number }).id);
+      const add = async () => {
+        const answer = await fetch(`${findStarts().at(-1)?.[1]}/v1/pets`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: '{"name": "Mia", "categoryId": 1}',
+        });
+        ids.push(((await answer.json()) as { id: number }).id);
+      };
+      // One change may restart the service twice: no service listens meanwhile.
+      await until(() => add().then(() => true, hasFailed));
       await appendFile(join(cwd, 'src/http/app.ts'), '// changed\n');
     }
     assert.deepEqual(ids, [1, 2], output.stderr);
