@@ -36,16 +36,12 @@ export function createFindKey(keys: KeyStore, environment: Environment) {
   /** What is asked for now: the requests of a busy key must not all ask for it at once. */
   const lookups = new Map<string, { key: Promise<ApiKey | undefined>; readonly at: number }>();
 
-  async function lookUp(token: string, at: number): Promise<ApiKey | undefined> {
-    try {
-      const key = await keys.find(digestApiKey(token));
-      if (key?.environment !== environment) return key;
-      if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
-      cache.set(token, { key, at });
-      return key;
-    } finally {
-      if (lookups.get(token)?.at === at) lookups.delete(token);
-    }
+  async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
+    const key = await keys.find(digestApiKey(token));
+    if (key?.environment !== environment) return key;
+    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
+    cache.set(token, { key, at });
+    return key;
   }
 
   return (token: string, at: number): ApiKey | undefined | Promise<ApiKey | undefined> => {
@@ -54,7 +50,7 @@ export function createFindKey(keys: KeyStore, environment: Environment) {
     const lookup = lookups.get(token);
     if (lookup && at - lookup.at < CACHED_KEY_MS_MAX) return lookup.key;
     if (!isApiKeyOf(environment, token)) return undefined;
-    const key = lookUp(token, at);
+    const key = readKey(token, at).finally(() => lookups.delete(token));
     lookups.set(token, { key, at });
     return key;
   };

@@ -10,12 +10,8 @@ import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 const isIdle = ({ [LAST_RESPONSE]: last }: Socket): boolean =>
   last?.writableEnded !== false || !last.req.complete || last.statusCode >= 400;
 
-interface Queue {
-  /** Of those that wait for their turn. The next one comes first. */
-  readLongestLine(): readonly Socket[];
-  /** Is called for each new client. */
-  shortenTurn(): void;
-}
+/** A line begins with the request that is next. */
+type Queue = { readLongestLine(): readonly Socket[]; shortenTurn(): void };
 
 /**
  * For a new connection above the limit, the larger of two groups gives one: of the idle ones the one used longest ago, or
