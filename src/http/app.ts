@@ -54,7 +54,9 @@ export async function createHttpApp(
     genReqId: createRequestId,
   });
   // At the first moment: a client that sends nothing takes a place too.
-  const readConnections = boundConnections(app.server, log, maxConnections, queue);
+  const giveWay = (open: number) => queue.giveWay(open)?.socket;
+  const readConnections = boundConnections(app.server, log, maxConnections, giveWay);
+  app.server.on('connection', () => queue.shortenTurn());
   // Fastify does not see a second request, `Expect`, and a method that it cannot route.
   handleServerEvents(app.server, requestLog);
   app.decorate('queue', queue);
@@ -76,6 +78,7 @@ export async function createHttpApp(
   return app;
 }
 
+/** From the route to the last byte. */
 function addSteps(
   app: FastifyInstance,
   v1: FastifyInstance,

@@ -91,6 +91,18 @@ test('Authorization › a key › is asked for again half a second after it was 
   }
 });
 
+test('Authorization › a key is looked up › its request counts as no idle connection, until then', async (t) => {
+  const asked = Promise.withResolvers<ApiKey | undefined>();
+  const keys = { ...store.keys, find: () => asked.promise };
+  await using looking = await startTestApp({ store: { ...store, keys } });
+  const identify = t.mock.method(looking.app.queue, 'identify');
+  const headers = { authorization: `Bearer ${createApiKeyText('staging')}` };
+  const sent = send(looking.port, { path: '/v1/pets', headers });
+  await until(() => identify.mock.callCount() === 1);
+  asked.resolve(undefined);
+  assert.equal((await sent).status, 401);
+});
+
 test('Authorization › more than 1,000 keys at once › are not all kept', async (t) => {
   let found: ApiKey | undefined = KEY;
   const find = t.mock.fn(async () => found);

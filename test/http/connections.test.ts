@@ -1,16 +1,13 @@
 /** The bound on open connections: which one makes room for a new one, and which ones do not. */
 
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
-import type { Server, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, beforeEach, describe, mock, test } from 'node:test';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
-import { boundConnections } from '../../src/http/protocol/connections.ts';
-import { LAST_RESPONSE } from '../../src/http/protocol/one-request.ts';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { PetQuery } from '../../src/pet-query.ts';
-import { createLog } from '../../src/service/open-log.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import {
   openConnection as openRaw,
@@ -101,26 +98,6 @@ describe('connections', () => {
       answerLists();
       if (sent[0] === LIST)
         await until(() => open[0]?.received.startsWith('HTTP/1.1 200 OK') === true);
-    });
-  }
-
-  for (const [waiting, closed] of [
-    [1, 0],
-    [2, 2],
-  ] as const) {
-    test(`connections › one more while ${waiting} of 2 at work wait and 1 is idle › closes one of the larger group`, () => {
-      const server = new EventEmitter() as Server;
-      const sockets = [new Socket(), new Socket(), new Socket()];
-      const [, ...busy] = sockets;
-      const atWork = { writableEnded: false, statusCode: 200, req: { complete: true } };
-      for (const socket of busy) socket[LAST_RESPONSE] = atWork as ServerResponse;
-      const queue = { readLongestLine: () => busy.slice(0, waiting), shortenTurn() {} };
-      boundConnections(server, createLog('error', assert.fail), sockets.length, queue);
-      for (const socket of [...sockets, new Socket()]) server.emit('connection', socket);
-      assert.deepEqual(
-        sockets.map(({ destroyed }) => destroyed),
-        sockets.map((_, index) => index === closed),
-      );
     });
   }
 

@@ -135,15 +135,23 @@ test('fair queue › more requests than a turn starts › start in the next turn
   assert.equal(started.length, count + 5);
 });
 
-test('fair queue › the longest line › is that of the key with the most waiting requests', async () => {
+test('fair queue › a client that finds no place › takes that of the last of the longest line, unless as many are idle', async () => {
   const { queue, started, enter, atWork } = await fillQueue();
   enter('of another key', 2);
-  const line = ['first', 'second', 'third'].map((name) => enter(name, 1).socket);
-  assert.deepEqual(queue.readLongestLine(), line);
+  const [, , last] = ['first', 'second', 'third'].map((name) => enter(name, 1));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const lookups = [queue.identify(promise), queue.identify(promise)];
+  const open = atWork.length + lookups.length + 4;
+  assert.equal(queue.giveWay(open + 3), undefined);
+  assert.equal(queue.giveWay(open + 2), last);
+  resolve();
+  await Promise.all(lookups);
+  assert.equal(queue.giveWay(open + 2), undefined);
+  assert.equal(queue.giveWay(open), last);
   for (const request of atWork) queue.leave(request);
   await setImmediate();
   assert.deepEqual(started, ['of another key', 'first', 'second', 'third']);
-  assert.deepEqual(queue.readLongestLine(), []);
+  assert.equal(queue.giveWay(0), undefined);
 });
 
 test('fair queue › a turn that has accepted a client › starts two requests, so that the next client is accepted soon', async () => {

@@ -107,7 +107,7 @@ export function createAuthenticate({
       done(UNAUTHORIZED);
     };
     const found = findKey(token, at);
-    if (found instanceof Promise) found.then(decide, done);
+    if (found instanceof Promise) request.server.queue.identify(found).then(decide, done);
     else decide(found);
   };
 }

@@ -1,6 +1,5 @@
 /** The fair queue: a few requests start in a turn, and a few are at work. The others wait in lines that take turns. */
 
-import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
@@ -42,6 +41,7 @@ export class FairQueue {
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
   /** By group and key; two lines for what has no valid key. No line is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
+  #identifying = 0;
   #started = 0;
   #startedMax = STARTED_MAX;
   #turn: NodeJS.Immediate | undefined;
@@ -61,9 +61,21 @@ export class FairQueue {
     this.#startedMax = STARTED_WITH_NEW_CLIENT_MAX;
   }
 
-  readLongestLine(): Socket[] {
-    const [longest = []] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
-    return [...longest].map(({ request }) => request.socket);
+  /** Counts a request whose key is looked up, until then: it is not idle, and most often not here yet. */
+  identify<T>(lookup: Promise<T>): Promise<T> {
+    this.#identifying += 1;
+    return lookup.finally(() => {
+      this.#identifying -= 1;
+    });
+  }
+
+  /** For a client that finds no place: the last request of the longest line, unless as many connections are idle. */
+  giveWay(open: number): FastifyRequest | undefined {
+    const atWork = this.#reads.atWork + this.#writes.atWork + this.#others.atWork;
+    const idle = open - this.#identifying - this.waiting - atWork;
+    const [longest] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
+    if (longest === undefined || longest.size <= idle) return undefined;
+    return [...longest].at(-1)?.request;
   }
 
   /** Calls `start` in the turn of the request, with an error if that comes too late, and never if its client has gone. */

@@ -30,6 +30,7 @@ const WRONG = new PetstoreError(
   'bad_request',
   `Prefer must be status (${STATUSES.join(', ')}), lose-answer, delay (seconds from 0 to 30), or one of these with times (1 to 999)`,
 );
+const TOO_MANY = new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
 
 /** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
 function parsePrefer(prefer: string): ReadonlyMap<string, string> {
@@ -54,8 +55,7 @@ function createCounter() {
   const counts = new Map<string, number>();
 
   return ({ keyId, method, url }: FastifyRequest, times: number): boolean => {
-    const [path] = url.split('?');
-    const id = `${keyId} ${method} ${path}`;
+    const id = `${keyId} ${method} ${url.split('?')[0]}`;
     const count = counts.get(id) ?? 0;
     if (counts.size >= COUNTED_MAX && !counts.has(id)) counts.clear();
     if (count < times) counts.set(id, count + 1);
@@ -69,9 +69,7 @@ export function createRehearse(): preValidationAsyncHookHandler {
   const isWithin = createCounter();
 
   async function waitFor(delay: string): Promise<void> {
-    if (delayed >= DELAYED_MAX) {
-      throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
-    }
+    if (delayed >= DELAYED_MAX) throw TOO_MANY;
     delayed += 1;
     // The wait goes on if the client has gone: a client may repeat a request while the service still works on it.
     await wait(Number(delay) * 1_000, undefined, { ref: false });

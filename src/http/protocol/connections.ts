@@ -10,22 +10,17 @@ import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 const isIdle = ({ [LAST_RESPONSE]: last }: Socket): boolean =>
   last?.writableEnded !== false || !last.req.complete || last.statusCode >= 400;
 
-/** A line begins with the request that is next. */
-type Queue = { readLongestLine(): readonly Socket[]; shortenTurn(): void };
+/** Finds the last connection of the longest line of waiting requests, unless as many of the open ones have none. */
+type GiveWay = (open: number) => Socket | undefined;
 
-/**
- * For a new connection above the limit, the larger of two groups gives one: of the idle ones the one used longest ago, or
- * of the longest line the last. Returns what counts them.
- */
-export function boundConnections(server: Server, log: Log, max: number, queue: Queue) {
+/** For a new connection above the limit, `giveWay` or the idle one used longest ago is closed. Returns what counts them. */
+export function boundConnections(server: Server, log: Log, max: number, giveWay: GiveWay) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
   let loggedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(added: Socket): void {
-    const idle = [...sockets].filter(isIdle);
-    const line = queue.readLongestLine();
-    const closed = (line.length > idle.length ? line.at(-1) : idle[0]) ?? added;
+    const closed = giveWay(sockets.size) ?? sockets.values().find(isIdle) ?? added;
     sockets.delete(closed);
     closed.destroy();
     const now = performance.now();
@@ -36,7 +31,6 @@ export function boundConnections(server: Server, log: Log, max: number, queue: Q
   }
 
   server.on('connection', (socket) => {
-    queue.shortenTurn();
     if (!sockets.has(socket) && sockets.size >= max) makeRoom(socket);
     if (socket.destroyed) return;
     sockets.add(socket);

@@ -40,12 +40,8 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
 }
 
 /** Answers an error of the parser. It stops the reading at once, whatever is at work. */
-export function answerParserError(
-  parserError: NodeJS.ErrnoException,
-  socket: Socket,
-  log: RequestLog,
-): void {
-  const error = toPetstoreError(parserError);
+export function answerParserError(cause: NodeJS.ErrnoException, socket: Socket, log: RequestLog) {
+  const error = toPetstoreError(cause);
   const request = socket[LAST_RESPONSE]?.req as BodyRequest | undefined;
   if (request === undefined || (request.complete && isAnswered(socket))) {
     sendError(socket, error, log);
