@@ -50,7 +50,7 @@ const count = async (address: string, what: string) => {
 };
 
 /** Starts the command on a new store in this database, and waits until it is held, unless something else happens. */
-async function startHeld(row: Row, address: string, what = WAIT) {
+export async function startHeld(row: Row, address: string, what = WAIT) {
   await using stack = new AsyncDisposableStack();
   const cwd = await prepare(row, address);
   const names = readdirSync(cwd);
@@ -130,7 +130,11 @@ async function endOnPostgres(row: Row, { by, status, what }: End) {
 /** A migration tries again by itself. */
 const isRetried = ({ command }: Row) => command === 'migrate';
 
-function assertEnd(row: Row, end: End, { status, stderr, seen }: Finished & { seen: string }) {
+export function assertEnd(
+  row: Row,
+  end: End,
+  { status, stderr, seen }: Finished & { seen: string },
+) {
   const expected = isRetried(row) ? [0, false] : [end.status, !end.isKnown];
   assert.deepEqual([status, row.told.test(stderr)], expected, stderr);
   assert.match(seen, end.isDone || isRetried(row) ? row.ifDone : row.ifNot);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { until } from '../support/until.ts';
-import { type Event, type Scene, tryEvents } from './suite.ts';
+import { type Event, type Scene, switchOver, tryEvents } from './suite.ts';
 
 const ETCD_AWAY_MS = 40_000;
 
@@ -15,11 +15,7 @@ async function findCopyTime({ url }: Scene['sync']): Promise<string | undefined>
 }
 
 const EVENTS: Readonly<Record<string, Event>> = {
-  'a switchover': {
-    cause: ({ control, leader, sync }) =>
-      control('switchover', '--leader', leader.name, '--candidate', sync.name),
-    isNew: true,
-  },
+  'a switchover': { cause: switchOver, isNew: true },
   'a killed PostgreSQL': { cause: ({ leader }) => leader.machine.signal('SIGKILL', 'postgres') },
   'a killed leader with its Patroni': {
     cause: ({ leader }) => leader.machine.kill(),

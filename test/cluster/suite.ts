@@ -21,13 +21,33 @@ const LOAD = {
   ...{ checkMs: SETTLED_SECONDS * 1_000, awayMs: 3_000 * BUSY, expected: ALL_ANSWERED },
 };
 
-export type Scene = PatroniCluster & Awaited<ReturnType<PatroniCluster['untilWhole']>>;
+/** A way to the leader, with a database of the same name. */
+export interface Way {
+  readonly name: string;
+  readonly hosts: readonly string[];
+}
+
+export type Scene = PatroniCluster &
+  Awaited<ReturnType<PatroniCluster['untilWhole']>> & { readonly ways: readonly Way[] };
 
 /** What causes an event, and what ends it; `isNew` if another node must lead meanwhile. */
 export interface Event {
+  /** Before the load. */
+  readonly prepare?: (scene: Scene) => unknown;
   readonly cause: (scene: Scene) => unknown;
   readonly isNew?: boolean;
   readonly end?: (scene: Scene) => unknown;
+  /** After the load. */
+  readonly check?: (scene: Scene) => unknown;
+}
+
+/** The address of the service, without a parameter. */
+export const toAddress = ({ name, hosts }: Way, database = name) =>
+  petstore.toAddress(hosts).replace(/[^/]+$/, database);
+
+export async function switchOver({ control, findLeader, leader, sync }: Scene): Promise<void> {
+  await control('switchover', '--leader', leader.name, '--candidate', sync.name);
+  await findLeader(leader);
 }
 
 /** Tries all events on one cluster; `findBin` finds its Patroni. */
@@ -37,7 +57,7 @@ export function tryEvents(
 ): void {
   const stack = new AsyncDisposableStack();
   let cluster: PatroniCluster;
-  const ways: { readonly name: string; readonly replicas: petstore.Replicas }[] = [];
+  const ways: (Way & { readonly replicas: petstore.Replicas })[] = [];
   before(async () => {
     cluster = stack.use(await startPatroni(await findBin?.()));
     const { leader } = await cluster.untilWhole();
@@ -49,16 +69,17 @@ export function tryEvents(
       ['haproxy_ending_sessions', [cluster.balanced.ending]],
     ] as const) {
       await run(`create database ${name} owner petstore`);
-      const address = petstore.toAddress(hosts).replace(/[^/]+$/, name);
+      const address = toAddress({ name, hosts });
       const replicas = stack.use(await petstore.startReplicas([address, address], ARGS));
-      ways.push({ name, replicas });
+      ways.push({ name, hosts, replicas });
     }
   });
   after(() => stack.disposeAsync());
 
-  for (const [name, { cause, isNew, end }] of Object.entries(events)) {
+  for (const [name, { prepare, cause, isNew, end, check }] of Object.entries(events)) {
     test(`cluster › ${name} › nothing is lost, doubled, stale or skipped, and ${SETTLED_SECONDS} s later all is answered`, async (t) => {
-      const scene = { ...cluster, ...(await cluster.untilWhole()) };
+      const scene = { ...cluster, ...(await cluster.untilWhole()), ways };
+      await prepare?.(scene);
       const begin = async () => {
         await sleep(BEFORE_MS);
         await cause(scene);
@@ -81,6 +102,7 @@ export function tryEvents(
       t.diagnostic(`${ways.map(({ replicas }) => replicas.created.size)} acknowledged so far`);
       // Without anybody's help.
       await cluster.untilWhole();
+      await check?.(scene);
     });
   }
 }

@@ -1,10 +1,12 @@
-/** The curl lines that people paste, sent by Node: a machine may have no curl. */
+/** The curl lines that people paste: run by a shell, or sent by Node on a machine without curl. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { parseArgs, promisify } from 'node:util';
 import { HANG_MS } from './hang.ts';
+
+const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
 
 /** A command, and the answer that is shown below it. */
 const EXAMPLE = /```sh\n(curl [\s\S]*?)\n```\n\n```json\n(.*)\n```/g;
@@ -22,7 +24,19 @@ export async function assertReadme(url: string, key: string): Promise<number> {
 
 /** The answer to a line like `curl URL -H 'Name: value' -d BODY`; `$NAME` stands for a variable. */
 export async function runCurl(line: string, variables: Readonly<Record<string, string>> = {}) {
-  // The shell splits the line into words, and gives them to a function of that name.
+  return HAS_CURL ? runInShell(line, variables) : sendLine(line, variables);
+}
+
+async function runInShell(line: string, variables: Readonly<Record<string, string>>) {
+  const command = `${line} --silent --show-error --max-time 20 --write-out '\\n%{http_code}'`;
+  const env = { ...process.env, ...variables };
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env });
+  const end = stdout.lastIndexOf('\n');
+  return { status: Number(stdout.slice(end)), body: stdout.slice(0, end) };
+}
+
+/** The shell splits the line into words, and gives them to a function of that name. */
+async function sendLine(line: string, variables: Readonly<Record<string, string>>) {
   const script = `curl() { printf '%s\\0' "$@"; }\n${line}`;
   const env = { ...process.env, ...variables };
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env });
