@@ -91,6 +91,33 @@ test('Authorization › a key › is asked for again half a second after it was 
   }
 });
 
+test('Authorization › a lookup under way › is shared for half a second, and forgotten once it fails', async () => {
+  const lookups: PromiseWithResolvers<ApiKey | undefined>[] = [];
+  const find = () => {
+    const lookup = Promise.withResolvers<ApiKey | undefined>();
+    lookups.push(lookup);
+    return lookup.promise;
+  };
+  const findKey = createFindKey({ ...store.keys, find }, 'staging');
+  const text = createApiKeyText('staging');
+  const asked = [];
+  for (const [at, finds] of [
+    [1_000, 1],
+    [1_499, 1],
+    [1_500, 2],
+    [1_501, 2],
+  ] as const) {
+    asked.push(findKey(text, at));
+    assert.equal(lookups.length, finds);
+  }
+  for (const { reject } of lookups) reject(new PetstoreError('unavailable'));
+  for (const one of asked) await assert.rejects(async () => one, { code: 'unavailable' });
+  const next = findKey(text, 1_502);
+  assert.equal(lookups.length, 3);
+  lookups[2]?.resolve(KEY);
+  assert.equal(await next, KEY);
+});
+
 test('Authorization › a key is looked up › its request counts as no idle connection, until then', async (t) => {
   const asked = Promise.withResolvers<ApiKey | undefined>();
   const keys = { ...store.keys, find: () => asked.promise };

@@ -34,7 +34,7 @@ function create(groupsMax?: number) {
     return promise;
   };
   const writes = createGroupCommit<number, number>(commit, counts, groupsMax);
-  return { write: (number: number) => writes.add(number), commits, counts };
+  return { write: (number: number) => writes.add(number), drain: writes.drain, commits, counts };
 }
 
 /** From now on, time passes when it is told to, and the event loop is as busy as `loop` says. */
@@ -101,7 +101,7 @@ test('createGroupCommit › creates that start in one turn after the other › s
 });
 
 test('createGroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
-  const { write, commits, counts } = create(2);
+  const { write, drain, commits, counts } = create(2);
   const startedAt = performance.now();
   const writing: Promise<number>[] = [];
   for (const number of [1, 2, 3, 4]) {
@@ -112,7 +112,14 @@ test('createGroupCommit › two groups under way › the writes of later turns s
   await commits[1]?.end();
   await commits[2]?.end();
   assert.deepEqual(await Promise.all(writing.slice(1)), [4, 6, 8]);
+  let isDrained = false;
+  const draining = drain().then(() => {
+    isDrained = true;
+  });
+  await nextTurn();
+  assert.equal(isDrained, false, 'the first group is still under way');
   await commits[0]?.end();
+  await draining;
   assert.equal(await writing[0], 2);
   assert.equal(counts.commits, 3);
   assert.equal(counts.committedWrites, 4);
