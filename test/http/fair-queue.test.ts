@@ -170,6 +170,27 @@ test('fair queue › a turn that has accepted a client › starts two requests, 
   assert.deepEqual(atOnce, ['first', 'second']);
 });
 
+test('fair queue › the turns after such a turn › start as many requests as ever', async () => {
+  const { queue, started, enter } = createQueue();
+  queue.shortenTurn();
+  for (let number = 0; number < 2 * STARTED_MAX; number += 1) enter('read', 1);
+  await setImmediate();
+  const before = started.length;
+  await setImmediate();
+  assert.equal(started.length, before + STARTED_MAX);
+});
+
+test('fair queue › a client that has just reset when its turn comes › is passed over, and takes no place', async () => {
+  const { queue, started, enter, atWork } = await fillQueue();
+  const gone = enter('gone', 1);
+  for (const name of ['next', 'last']) enter(name, 1);
+  // Its answer tells of the end only after this turn.
+  Object.assign(gone.socket, { destroyed: true });
+  queue.leave(atWork[0] as FastifyRequest);
+  await setImmediate();
+  assert.deepEqual(started, ['next']);
+});
+
 for (const [what, atWorkMax, sendOne] of [
   ['gets of a key', READS_MAX, (id: number, to: number) => get(id, mine, to)],
   ['gets of two keys', READS_MAX, (id: number, to: number) => get(id, id % 2 ? mine : third, to)],
