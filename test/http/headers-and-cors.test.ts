@@ -29,6 +29,15 @@ test('headers › the page of the documentation › runs nothing from elsewhere'
   );
 });
 
+test('headers › one that Node does not write › is a 500 with its reason in the log, and others are served', async () => {
+  await using broken = await startTestApp({ baseUrl: 'https://petstore.test/\u0100/v1' });
+  const { port: its, authorization: headers } = broken;
+  const { status } = await send(its, { method: 'POST', path: '/v1/pets', headers, body: PET });
+  assert.equal(status, 500);
+  assert.equal(broken.log.at(-1)?.code, 'internal_error');
+  assert.equal((await send(its, { path: '/livez' })).status, 200);
+});
+
 for (const id of ['A_b.c-9', 'x'.repeat(128)]) {
   test(`X-Request-Id › ${id.slice(0, 40)} › is taken over, also by an error`, async () => {
     for (const path of ['/livez', '/v1/pets']) {

@@ -248,9 +248,13 @@ test('createWriter › one that broke › fails its writes, and the next writes 
   const ended = new Promise((resolve) => broken.once('exit', resolve));
   await breaking;
   mkdirSync(cwd);
+  const startingAgain = once(process, 'worker');
   assert.deepEqual(await writer.commit([[{ sql: 'create temp table t (a)', values: [] }]]), [[[]]]);
   await ended;
+  const [thread] = await startingAgain;
+  const listeners = thread.listenerCount('error');
   assert.deepEqual(await writer.commit([[{ sql: 'select 1 from t', values: [] }]]), [[[]]]);
+  assert.equal(thread.listenerCount('error'), listeners, 'a commit leaves none behind');
 });
 
 test('pets.add › two whose writer broke › both fail, and neither is added twice', async () => {
