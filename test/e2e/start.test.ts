@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -11,9 +12,16 @@ import { runCommand } from '../support/command.ts';
 import { runCurl } from '../support/curl.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
+import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
+/** How many connections Linux lets a program ask it to keep. */
+const SOMAXCONN = '/proc/sys/net/core/somaxconn';
+const BURST = 1_000;
+const NO_BURST =
+  !(existsSync(SOMAXCONN) && Number(readFileSync(SOMAXCONN)) > BURST) &&
+  'this system keeps fewer connections';
 const ENV_EXAMPLE = join(import.meta.dirname, '../../deploy/env.example');
 
 /** Executes a printed line in the checkout, as someone does who pastes it where the service was started. */
@@ -94,4 +102,17 @@ test('a command › nobody reads its output any more › does its work and exits
   assert.equal((await runProgram(args, { cwd, within })).status, 0);
   const { stdout } = await runCommand(['keys', 'list', '--database', database], { cwd });
   assert.match(stdout, / unread /);
+});
+
+test('serve › a burst of connections while it is busy › keeps all, so that none must try again', {
+  skip: NO_BURST,
+}, async () => {
+  service.process.kill('SIGSTOP');
+  const burst = Array.from({ length: BURST }, () => openConnection(service.port));
+  // Beyond the backlog, none of them is connected until the service goes on.
+  const connected = Promise.all(burst.map(({ socket }) => once(socket, 'connect')));
+  await within(connected).finally(() => {
+    service.process.kill('SIGCONT');
+    for (const { socket } of burst) socket.destroy();
+  });
 });

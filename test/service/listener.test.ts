@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { mock, test } from 'node:test';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { OptionRow } from '../../src/option.ts';
-import { startListener } from '../../src/service/listener.ts';
+import { startAdmin, startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { SERVE_OPTIONS, type ServeOptions } from '../../src/service/serve-options.ts';
 import {
@@ -131,4 +131,22 @@ test('listener › stopped while a request never ends › cuts it after 10 s', a
   assert.equal(connection.socket.closed, false);
   cut?.();
   await within(stopping);
+});
+
+test('admin listener › stopped while a scrape never ends › cuts it at once', async () => {
+  await using started = await start();
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const readMetrics = () => {
+    resolve();
+    return new Promise<never>(() => {});
+  };
+  const { options, store, log } = started;
+  const isStopping = () => true;
+  const admin = await startAdmin(options, { store, log, readMetrics, isStopping });
+  using scraper = openConnection(admin.port);
+  scraper.socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+  await asked;
+  await within(admin.stop());
+  assert.equal(await scraper.readToEnd(), '');
+  await started.service.stop();
 });

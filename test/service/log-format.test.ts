@@ -76,6 +76,18 @@ test('JSON lines › of requests and events › have these members, one object a
   assert.doesNotMatch(lines.join(''), /Rumpelstiltskin/);
 });
 
+test('JSON lines › of two milliseconds › each have their own time', (t) => {
+  const times = [0, 0, 1, 2].map((ms) => Date.UTC(2026, 10, 29) + ms);
+  const lines: string[] = [];
+  const log = createLog('info', (line) => lines.push(line));
+  for (const ms of times) {
+    t.mock.method(Date, 'now', () => ms);
+    log.info('stopping');
+  }
+  const logged = lines.map((line) => Date.parse(JSON.parse(line).time));
+  assert.deepEqual(logged, times);
+});
+
 test('log › at each level › has the lines of this level and above', () => {
   const counts = (['info', 'warn', 'error', 'silent'] as const).map((level) => write(level).length);
   assert.deepEqual(counts, [7, 3, 2, 0]);

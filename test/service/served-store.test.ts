@@ -49,22 +49,26 @@ test('ensureFirstKey › of two processes at once › prints and leaves one key'
   );
 });
 
-for (const [what, awayAt] of [
-  ['cannot tell of other processes', 2],
-  ['is away for a moment', 1],
+for (const [what, awayAt, seconds, isPrinted] of [
+  ['cannot tell of other processes', 2, 0, true],
+  ['is away for 59 s, with --start-timeout 60', 1, 59, true],
+  ['is away for 61 s, with --start-timeout 60', 1, 61, false],
 ] as const) {
-  test(`ensureFirstKey › a store that ${what} › prints the key`, async () => {
+  test(`ensureFirstKey › a store that ${what} › ${isPrinted ? 'prints the key' : 'fails'}`, async (t) => {
     await using store = await openStore(database, { create: true });
+    const startedAt = Date.now();
     let calls = 0;
     const list = async () => {
       calls += 1;
-      if (calls === awayAt) throw new PetstoreError('unavailable', 'away');
-      return store.keys.list();
+      if (calls !== awayAt) return store.keys.list();
+      t.mock.method(Date, 'now', () => startedAt + seconds * 1_000);
+      throw new PetstoreError('unavailable', 'away');
     };
     const waiting = { ...options, startTimeout: 60 };
     const keys = { ...store.keys, list };
-    const printed = await ensureFirstKey(waiting, { ...store, keys }, openWarnings().log);
-    assert.match(printed ?? '', /^petstore_stag_/);
+    const printing = ensureFirstKey(waiting, { ...store, keys }, openWarnings().log);
+    if (isPrinted) assert.match((await printing) ?? '', /^petstore_stag_/);
+    else await assert.rejects(printing, { code: 'unavailable' });
   });
 }
 
