@@ -1,5 +1,6 @@
 /** Sends bytes to a port and reads the answer: for what no HTTP client would send. */
 
+import { randomInt } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -112,10 +113,15 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port of 127.0.0.1 that is free now. */
+/** A free port of 127.0.0.1, below those that Linux and macOS give to port 0 and to clients: so none of these takes it. */
 export async function getFreePort(): Promise<number> {
   const server = createServer();
-  const port = await listen(server);
+  const port = randomInt(10_000, 32_768);
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return await getFreePort();
+  }
   server.close();
   await once(server, 'close');
   return port;
