@@ -271,6 +271,16 @@ test('pets.add › two whose writer broke › both fail, and neither is added tw
   await broken.terminate();
 });
 
+test('pets.merge › pets that are corrected, or refused › leaves no temporary table', async () => {
+  await using engine = await openNew(createFile());
+  const { add, merge } = createPetStore(engine);
+  const pet = { ...(await add(REX)), name: 'Mia' };
+  const { corrected } = await merge(ReadableStream.from([pet]), { update: true });
+  await assert.rejects(merge(ReadableStream.from([pet, pet]), { update: true }), /given twice/);
+  assert.equal(corrected, 1);
+  assert.deepEqual(await engine.read('select name from sqlite_temp_schema'), []);
+});
+
 test('pets.merge › 5,000 pets with long names › has few of them on its heap', async () => {
   const NAME_BYTES = 4_096;
   setFlagsFromString('--expose-gc');

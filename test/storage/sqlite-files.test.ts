@@ -1,6 +1,7 @@
 /** The file of a store on SQLite: which files are opened, refused and left as they were, and what follows when one is damaged or gone. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import {
   copyFile,
   readdir,
@@ -208,12 +209,14 @@ describe('opening', { concurrency: 2 }, () => {
     ['on a disk that is full after the first page', 'begin immediate', 13, []],
     // Another process may have it open.
     ['that cannot be opened', 'begin', 14, ['store.db']],
+    ['on a full disk, with pets of another process', 'begin', 13, ['store.db', 'store.db-wal']],
   ] as const) {
     test(`openStore › a new database ${what} › leaves ${left.length} files`, async (t) => {
       const file = createFile();
       const { exec } = DatabaseSync.prototype;
       t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, given: string) {
         if (!given.startsWith(sql)) return exec.call(this, given);
+        if (left.length === 2) writeFileSync(`${file}-wal`, 'its first commit');
         throw Object.assign(new Error('SQLite'), { errcode });
       });
       await assert.rejects(openStore(`sqlite:${file}`, { create: true }), { code: 'unavailable' });
