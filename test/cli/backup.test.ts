@@ -78,25 +78,28 @@ describe('backup that ends early', { concurrency: 2 }, () => {
   const MADE = new RegExp(`^The store is copied to backup\\.db\\.\nStore: ${address}\n$`);
   const SQLITE = /^SQLite format 3/;
   // `npm run suite crash` has a real disk without links.
-  for (const [what, link, told, content] of [
+  for (const [what, link, told, content, count] of [
     [
       'a signal once it has its name',
       "link(...names); process.kill(process.pid, 'SIGINT')",
       MADE,
       SQLITE,
+      1,
     ],
-    ['no links', "fail('EPERM')", MADE, SQLITE],
+    ['no links', "fail('EPERM')", MADE, SQLITE, 1],
     [
       'no links, and a file that comes meanwhile',
       "fs.writeFileSync('backup.db', 'theirs'); fail('ENOTSUP')",
       /^petstore: backup\.db exists already; nothing was copied\n$/,
       /^theirs$/,
+      1,
     ],
     [
       'no links, and a disk that fails',
       "fs.renameSync = () => fail('EIO'); syncBuiltinESMExports(); fail('EPERM')",
       /^petstore: backup\.db cannot be written: EIO; nothing was copied\n$/,
       /^$/,
+      0,
     ],
   ] as const) {
     test(`backup › to a new file, ${what} › is whole, or leaves what was there`, async () => {
@@ -115,7 +118,7 @@ describe('backup that ends early', { concurrency: 2 }, () => {
       assert.match(stderr, told);
       const texts = (await readdir(cwd)).map((name) => readFileSync(join(cwd, name), 'latin1'));
       assert.match(texts.join('; '), content);
-      assert.ok(texts.length <= 1);
+      assert.equal(texts.length, count);
     });
   }
 });
@@ -150,7 +153,9 @@ describe('backup --keep', () => {
 
   test('backup --keep › more than are kept › removes the oldest of its own names alone', async (t) => {
     await using prepared = await prepare(t, [at(10), at(12), at(11), ...OTHERS]);
+    const listeners = process.listenerCount('SIGTERM');
     await prepared.backUp(2, 13);
+    assert.equal(process.listenerCount('SIGTERM'), listeners);
     assert.deepEqual(await prepared.list(), [at(12), at(13), ...OTHERS].sort());
     const told = `The store is copied to ${at(13)}.\nRemoved ${at(11)}.\nRemoved ${at(10)}.\n`;
     assert.equal(prepared.told(), told);
