@@ -1,6 +1,9 @@
 /** The end of a call by the signal of its caller. */
 
-/** Runs the work until the signal of the caller aborts: a function of the caller, such as `apiKey`, may never end. */
+/**
+ * Runs the work, and gives it an end of its own. Rejects when the signal of the caller aborts: a function of the caller,
+ * such as `apiKey`, may never end.
+ */
 export function orAborted<T>(
   signal: AbortSignal | undefined,
   work: (ending: AbortController) => Promise<T>,

@@ -59,6 +59,7 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+/** The text of an API key. */
 export const API_KEY = /^[!-~]+$/;
 
 /** After a longer time, a timer of Node ends at once. */
@@ -66,6 +67,7 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 const EXAMPLE = 'such as http://127.0.0.1:8080/v1';
 
+/** @throws TypeError that names the option that is wrong. */
 export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void {
   const { baseUrl, apiKey, integers = 'bigint' } = Object(options);
   // Node 18 has none.
@@ -87,6 +89,7 @@ function isPlainUrl(text: unknown): boolean {
   return /^https?:$/.test(protocol) && href === `${origin}${pathname}`;
 }
 
+/** @throws TypeError for a time that a timer cannot have. */
 export function checkTimeoutMs(ms: number): number {
   if (Number.isInteger(ms) && ms >= 0 && ms <= TIMEOUT_MS_MAX) return ms;
   throw new TypeError(`timeoutMs must be a whole number from 0 to ${TIMEOUT_MS_MAX}`);

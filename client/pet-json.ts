@@ -71,6 +71,7 @@ export function toJson(pet: NewPet & { readonly id?: Integer }): string {
   return `{${members.join()}}`;
 }
 
+/** @throws TypeError if the value is not an exact integer. */
 export function toDigits(name: string, value: unknown): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   if (typeof value === 'string' && INTEGER.test(value)) return value;

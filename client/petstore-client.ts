@@ -83,7 +83,11 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
     return { ...this.#readPet(answer), replayed };
   }
 
-  /** @deprecated The service is to remove the operation: use {@link list}. Its answers say when, in `Sunset`. */
+  /**
+   * The pet with this id.
+   *
+   * @deprecated The service is to remove the operation: use {@link list}. Its answers say when, in `Sunset`.
+   */
   async get(id: Integer, options: CallOptions = {}): Promise<Pet<Integers>> {
     const path = `/pets/${toDigits('id', id)}`;
     return this.#readPet(await send(this.#options, { method: 'GET', path, options }));

@@ -30,6 +30,7 @@ const RETRIED_STATUSES: readonly number[] = [0, 408, 429, 502, 503, 504];
 
 /** Every call may be sent again: a GET changes nothing, any other one has an Idempotency-Key. */
 export type Call = {
+  /** With its query. */
   readonly path: string;
   readonly body?: string;
   readonly options: CallOptions;

@@ -33,7 +33,9 @@ export class UnknownColumnsError extends PetstoreError {
 /**
  * The rows below the header, without blank rows. An empty cell of an optional field is null.
  *
+ * @param ignoresColumns whether the file may have columns that no pet has.
  * @param isUpdate whether it is refused that all texts of a column have a mark, but not its name.
+ * @throws PetstoreError `bad_request` for a wrong header or quote, and if there is no row.
  */
 export async function* readCsv(
   pieces: Pieces,

@@ -23,7 +23,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return isPlain && !(value instanceof JsonNumber);
 }
 
-/** The value of a JSON text (RFC 8259). Every number is a {@link JsonNumber}, and no member is given twice. */
+/**
+ * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
+ *
+ * @throws PetstoreError `bad_request` for no JSON, too many values or levels, or a member of an object given twice.
+ */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
   const members = countMembers(text, valuesMax);
   // The last call is for the whole value.
@@ -37,7 +41,12 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
   throw new PetstoreError('bad_request', `the member ${findRepeatedMember(text)} is given twice`);
 }
 
-/** Counts colons outside of strings, up to where JSON.parse stops. A regular expression could take quadratic time. */
+/**
+ * The number of colons outside of strings, right up to the first mistake, where JSON.parse stops. A regular expression
+ * could read the rest of the text again for each quote.
+ *
+ * @throws PetstoreError `bad_request` at the first value or level that is too many.
+ */
 function countMembers(text: string, valuesMax: number): number {
   let members = 0;
   let commas = 0;

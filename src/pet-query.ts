@@ -36,6 +36,7 @@ interface QueryMember {
   readonly schema: JsonSchema;
   readonly schemaName?: string;
   readonly example?: unknown;
+  /** @throws PetstoreError `bad_request` for a text that is no value of this member. */
   readonly parse: (text: string) => unknown;
 }
 

@@ -90,7 +90,11 @@ export const ID = nameField('id', {
   accepts: (id: bigint) => id >= 1n && id <= ID_MAX,
 });
 
-/** The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing is trimmed. */
+/**
+ * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing is trimmed.
+ *
+ * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
+ */
 export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, false) as NewPet;
 }

@@ -35,7 +35,11 @@ export interface FileRow {
   readonly read: () => unknown;
 }
 
-/** The text of a file in pieces, without a byte order mark. */
+/**
+ * The text of a file in pieces, without a byte order mark.
+ *
+ * @throws PetstoreError `bad_request` when the bytes are not UTF-8.
+ */
 export async function* decodeText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<string> {
@@ -52,7 +56,13 @@ export async function* decodeText(
   }
 }
 
-/** The rows that are not blank. In CSV also U+000D ends a row, and a line end between quotes belongs to the row. */
+/**
+ * The rows of a text that comes in pieces, without blank rows and without line ends. In CSV also U+000D ends a row; in
+ * NDJSON it is white space.
+ *
+ * @param isCsv whether a line end between two quotes belongs to the row.
+ * @throws PetstoreError `bad_request` for a row that is too long.
+ */
 export async function* splitRows(
   pieces: Pieces,
   isCsv: boolean,
@@ -84,7 +94,12 @@ export async function* splitRows(
   if (NOT_BLANK.test(text)) yield { place, text };
 }
 
-/** What `parse` makes of the rows before the first wrong row. The rows after it are only checked. */
+/**
+ * What `parse` makes of the rows before the first wrong row. The rows after it are only checked.
+ *
+ * @param report called with the lines for several wrong rows, and for broken formulas.
+ * @throws PetstoreError `bad_request` for a wrong row, or with the number of several wrong rows.
+ */
 export async function* parseRows<Parsed extends object>(
   rows: AsyncIterable<FileRow> | Iterable<FileRow>,
   parse: (value: unknown) => Parsed,
@@ -117,6 +132,11 @@ export async function* parseRows<Parsed extends object>(
   throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
+/**
+ * The rows of a JSON text.
+ *
+ * @throws PetstoreError `bad_request` when the text is no array, or has more than `valuesMax` values.
+ */
 export function* readJsonRows(
   text: string,
   valuesMax = Number.POSITIVE_INFINITY,

@@ -13,6 +13,7 @@ export interface Store extends ServedStore, AsyncDisposable {
   readonly foundLayout: number;
 
   readonly pets: PetStore & LongWork;
+  /** Whatever counts adds to it. */
   readonly counts: StoreCounts;
 
   /** Connections to PostgreSQL by what they do, and how much work waits for one. Absent on SQLite. */
@@ -20,7 +21,12 @@ export interface Store extends ServedStore, AsyncDisposable {
     | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
     | undefined;
 
-  /** Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. It is long work. */
+  /**
+   * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Other
+   * processes may read and write meanwhile. It is long work, as `merge` is.
+   *
+   * @throws PetstoreError `bad_request` when the file exists or cannot be written.
+   */
   backup(file: string): Promise<void>;
 
   /** Waits for the writes under way and closes the database, as the end of `await using` does. */
@@ -100,6 +106,7 @@ export interface LongWork {
   /**
    * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
    *
+   * @param dryRun whether to remove none.
    * @param only what may be removed, such as the pets of a dry run.
    * @throws PetstoreError `not_found` when a range has no pet, `conflict` when it has other pets than `only`.
    */
@@ -183,6 +190,7 @@ export interface KeyStore {
   /** The key in any state. What another process changed is seen within one second. */
   find(digest: Uint8Array): Promise<ApiKey | undefined>;
 
+  /** All keys in any state, by id. */
   list(): Promise<ApiKey[]>;
 
   /** Sets the time of last use; does nothing when there is no such key. */

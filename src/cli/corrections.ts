@@ -8,7 +8,10 @@ import { countPets, printUndo, say, toCorrectionTable } from './output.ts';
 
 const SHOWN_MAX = 20;
 
-/** Refuses that a pet loses a value. @param missing the optional fields that no row of the file has. */
+/**
+ * @param missing the optional fields that no row of the file has.
+ * @throws PetstoreError `bad_request` when a pet would lose the value of one of them, or it is a column of CSV.
+ */
 export function refuseLoss(
   { fields }: Corrections,
   missing: readonly string[],

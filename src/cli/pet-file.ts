@@ -55,7 +55,12 @@ export interface PetFileOptions {
   readonly update?: boolean | undefined;
 }
 
-/** The rows of the file in its order, read as they are consumed. */
+/**
+ * The rows of the file in its order, read as they are consumed.
+ *
+ * @throws PetstoreError `bad_request` for an unknown ending, a workbook, a file that cannot be read, and a line after
+ *   which no row can be found.
+ */
 export function readRows(petFile: PetFileOptions): AsyncIterable<FileRow> {
   const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
   if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
@@ -69,7 +74,11 @@ export function isCsv(petFile: PetFileOptions): boolean {
   return getFormat(petFile).read === readCsv;
 }
 
-/** Writes all the pets. A file is replaced when they are on the disk, and unchanged if anything fails. */
+/**
+ * Writes all the pets. A file is replaced when they are on the disk, and unchanged if anything fails.
+ *
+ * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
+ */
 export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>): Promise<void> {
   const { file = STANDARD_STREAM } = target;
   const text = toText(getFormat(target), pets);

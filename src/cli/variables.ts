@@ -12,7 +12,11 @@ const URL_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//;
 /** Of the variables of libpq, the driver reads this one as libpq does, and others such as PGSSLMODE in its own way. */
 const OF_LIBPQ = /^PG(?!PASSWORD$)/;
 
-/** Removes the variables of Kubernetes, since `PETSTORE_PORT=tcp://…` would be taken for an option, and of libpq. */
+/**
+ * Removes the variables of Kubernetes, because `PETSTORE_PORT=tcp://…` would be taken for an option, and of libpq.
+ *
+ * @throws UsageError for a value that whoever set it does not see as it is.
+ */
 export function cleanVariables(): void {
   for (const [name, value = ''] of Object.entries(process.env)) {
     const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
@@ -40,6 +44,7 @@ export function checkNpm(program: Command): void {
   throw new UsageError(`npm took ${taken.long} as its own: ${remedy}`);
 }
 
+/** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */
 export function checkVariables(program: Command): void {
   const options = listOptions(program);
   const known = new Set(options.map(({ envVar }) => envVar).filter((name) => name !== undefined));

@@ -17,7 +17,11 @@ export class FileAdder {
   #isAdding = false;
   #file: PetFile | undefined;
 
-  /** Reads a file, and shows what adding it would do. Ends the check of another file. */
+  /**
+   * Reads a file, and shows what adding it would do. Ends the check of another file.
+   *
+   * @throws Error for a wrong file. If it has columns that no pet has, the page offers to leave them out.
+   */
   async read(file: File, ignoresColumns = false): Promise<void> {
     if (this.#isAdding) {
       throw new Error(`Pets are being added. Wait, or stop it. Then choose ${file.name} again.`);

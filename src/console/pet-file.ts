@@ -26,6 +26,7 @@ export interface PetFile {
   readonly warnings: readonly string[];
 }
 
+/** @throws Error that names the first wrong rows, or with an UnknownColumnsError as its cause. */
 export async function readFile(file: File, ignoresColumns: boolean): Promise<PetFile> {
   const { name } = file;
   if (file.size > FILE_MIB_MAX * 1024 * 1024) {

@@ -14,6 +14,7 @@ import { explainListenError, type Place, type Service, toListenHost } from './se
 
 const IDLE_CHECK_MS = 50;
 
+/** @throws PetstoreError `unavailable` when it cannot listen there. */
 export async function startListener(
   options: ServeOptions,
   store: Store,

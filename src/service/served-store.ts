@@ -16,6 +16,7 @@ const WATCH_MS = 1_000;
 const TRY_PAUSE_MS = 500;
 const BACK = 'the database is back';
 
+/** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
   const store = await openStore(options.database, {
     ...options,

@@ -29,7 +29,11 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   target_session_attrs: ['any', 'read-write', 'primary'],
 };
 
-/** The database that an address names. No error repeats a part of an address of PostgreSQL. */
+/**
+ * The database that an address names.
+ *
+ * @throws PetstoreError `bad_request`; the message repeats no part of an address of PostgreSQL.
+ */
 export function parseAddress(text: string) {
   const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
   if (kind === 'postgres' || kind === 'postgresql') {
@@ -44,6 +48,7 @@ export function parseAddress(text: string) {
   return { kind, file: rest } as const;
 }
 
+/** @throws PetstoreError as parseAddress does. */
 export function parsePostgres(url: string) {
   const parts = POSTGRES.exec(url)?.groups;
   if (parts === undefined || UNESCAPED.test(url)) throw refuse(MALFORMED);
@@ -103,7 +108,11 @@ export function isMemoryAddress(text: string): boolean {
   return text === MEMORY_ADDRESS;
 }
 
-/** The address as it may be shown: with the absolute path of a file, or without user, password and options. */
+/**
+ * The address as it may be shown: with the absolute path of a file, or without user, password and options.
+ *
+ * @throws PetstoreError as parseAddress does.
+ */
 export function describeAddress(text: string): string {
   const address = parseAddress(text);
   if (address.kind === 'postgres') return `${text.slice(0, text.indexOf(':'))}://${address.place}`;

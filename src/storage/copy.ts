@@ -28,7 +28,13 @@ export const sayingSide =
   };
 const ofSource = sayingSide('from');
 
-/** Copies all, as of one moment, or nothing, and reads each row back before that. Resolves to the number of keys. */
+/**
+ * Copies all, as of one moment, or nothing. Each row is read back before the target commits.
+ *
+ * @returns the number of keys.
+ * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when a database is of a
+ *   newer petstore, `internal_error` when the copy differs from the original.
+ */
 export async function copyDatabase(
   from: Engine,
   to: Engine,

@@ -8,7 +8,12 @@ import type { OpenOptions, Row } from './engine.ts';
 export const LIST_ENVIRONMENTS = `select environment, (select count(*) from api_keys), min(id)
   from api_keys where revoked_at is null or id > (select min(id) from api_keys) group by environment`;
 
-/** Refuses a store whose keys are all of the other environment. Older releases could make keys of both: it warns. */
+/**
+ * Warns about keys of both environments: older releases could make both.
+ *
+ * @param rows what LIST_ENVIRONMENTS found.
+ * @throws PetstoreError `bad_request` if all keys are of the other environment.
+ */
 export function checkEnvironment(
   rows: readonly Row[],
   address: string,

@@ -31,7 +31,13 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   };
 }
 
-/** A new file gets its name only after the work succeeded. With `dryRun` none is made: the work gets an empty store. */
+/**
+ * Does the work on the store at an address. A new file gets its name only after the work succeeded; with `dryRun` it is
+ * not made, and the work gets an empty store.
+ *
+ * @param work gets whether the store is a new file, which is nothing until it gets its name.
+ * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
+ */
 export function fillStore<T>(
   address: string,
   dryRun: boolean | undefined,
@@ -60,6 +66,7 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
   });
 }
 
+/** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   const fill = async (address: string) => {
     await using source = await openEngine(from, { onlyReads: true }).catch(sayingSide('from'));

@@ -30,7 +30,13 @@ export function createPrivateFile(file: string): void {
   closeSync(openSync(file, 'wx', 0o600));
 }
 
-/** Writes a file whole, or not at all, also when a signal ends the process. It gets its name once it is on the disk. */
+/**
+ * Writes a file whole, or not at all, also when a signal ends the process.
+ *
+ * @param write fills an empty file; the file gets its name once its content is on the disk.
+ * @param replace whether the file may exist.
+ * @throws PetstoreError `bad_request` when the file exists or cannot be written.
+ */
 export async function writePrivateFile<T>(
   file: string,
   write: (partial: string) => Promise<T>,

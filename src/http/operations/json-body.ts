@@ -28,6 +28,7 @@ export const requireJson: onRequestHookHandler = (request, _reply, done) => {
   done();
 };
 
+/** @throws PetstoreError `bad_request` when there is no body, or it is no JSON object in UTF-8. */
 export function parseBody(bytes: unknown) {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     throw new PetstoreError('bad_request', 'the body is required: a JSON object');

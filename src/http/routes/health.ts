@@ -10,6 +10,7 @@ const AGE_MS_MAX = 3_000;
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** @throws PetstoreError when the service cannot serve requests. */
     checkReady: () => Promise<void>;
   }
 }

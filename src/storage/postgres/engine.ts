@@ -18,6 +18,10 @@ import { createSession, NOW, transactionOn } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
 
+/**
+ * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the database cannot be
+ *   reached, or cannot be used as it is.
+ */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
     isServed = false,

@@ -54,7 +54,12 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
   }
 }
 
-/** Tries the current host, then each other, up to `msMax` milliseconds: then the next call begins with the next host. */
+/**
+ * Connects to the current host, and after a failure to each other host. After `msMax` milliseconds no other host is
+ * tried: the next call begins with the next host.
+ *
+ * @throws PetstoreError `unavailable` with the error of the last host.
+ */
 export async function tryHosts<T>(
   { configs, preferredTls, isPooled }: Hosts,
   connect: () => Promise<T>,

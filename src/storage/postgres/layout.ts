@@ -13,7 +13,12 @@ const MIGRATION_LOCK_SECONDS_MAX = 60;
 /** While a step waits for a table, all later statements on the table wait behind it, with their connections. */
 const TABLE_LOCK_MS_MAX = 200;
 
-/** Executes all migrations that are missing, or none. Resolves to the layout that it found; 0 for none. */
+/**
+ * Executes all migrations that are missing, or none. Resolves to the layout that it found; 0 for none.
+ *
+ * @throws PetstoreError `unavailable` when it may not make or migrate the layout, when a table is locked, or when the
+ *   layout has a breaking step that this program does not know.
+ */
 export async function migrate(
   connection: Connection,
   address: string,

@@ -73,7 +73,10 @@ class Pool {
   readonly #hosts: Hosts;
   readonly #replaceAll: () => void;
   readonly #config: PoolConfig;
-  /** Their writes gave no answer. For as long as a synchronous standby is silent, the server keeps their sessions. */
+  /**
+   * Connections whose write gave no answer. They stay open: for as long as a synchronous standby is silent, the server
+   * keeps the session of a connection, also of a connection that has ended.
+   */
   readonly #unanswered = new Set<PooledConnection>();
   #current: pg.Pool;
   #broken = 0;

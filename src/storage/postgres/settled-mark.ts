@@ -20,7 +20,10 @@ export function toLastId(table: string): string {
 /** The locks of ids are those of their sequence. */
 const IDS = "cast(cast('pets_id' as regclass) as int)";
 
-/** Before a transaction takes ids, it announces the last id by a lock, which ends when its pets are visible. */
+/**
+ * Before a transaction takes ids of pets, it announces the last id: its ids will be greater. It does so by a lock,
+ * which ends when its pets are visible.
+ */
 const LOCK_LAST = `pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;
 
 /** The announcement of a create. By another lock, it waits for work that must be alone. */

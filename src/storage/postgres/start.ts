@@ -43,6 +43,7 @@ export async function waitWhileAway<T>(
   }
 }
 
+/** @throws PetstoreError `unavailable` when the role lacks rights. */
 export async function checkRights(connection: Connection): Promise<void> {
   const missing = await connection.run(FIND_MISSING);
   if (missing.length === 0) return;
@@ -63,6 +64,7 @@ const FIND_BEHIND = NUMBERED.map(
   (name) => `select '${name}' where (${toLastId(name)}) < (select max(id) from ${name})`,
 ).join(' union all ');
 
+/** @throws PetstoreError `unavailable` when a sequence gives ids that are in use. */
 export async function checkSequences(connection: Connection): Promise<void> {
   const behind = await connection.run(FIND_BEHIND);
   if (behind.length === 0) return;

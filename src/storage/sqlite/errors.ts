@@ -29,7 +29,12 @@ export const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 export const DAMAGED = 'is damaged: restore it from a backup';
 
-/** Retries the work while another process has the lock: `busy_timeout` of SQLite would block the event loop. */
+/**
+ * The work's result. The work is retried while another process has the lock, for at most BUSY_MS_MAX. The
+ * `busy_timeout` of SQLite would block the event loop.
+ *
+ * @throws what `explain` makes of the error.
+ */
 export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T> {
   const deadline = performance.now() + STORE_LIMITS.BUSY_MS_MAX.value;
   for (;;) {

@@ -12,7 +12,11 @@ const PAGE_BYTES = 4_096;
 const WAL_TRIES = 40;
 const WAL_TRY_MS = 50;
 
-/** Resolves to whether this process has made the file. */
+/**
+ * Resolves to whether this process has made the file.
+ *
+ * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or lacks its -wal.
+ */
 export async function prepareFile(file: string, create: boolean): Promise<boolean> {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined) {

@@ -33,6 +33,7 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
   });
 }
 
+/** @throws PetstoreError `unavailable` when a table or column is missing. */
 export function checkColumns(connection: SqliteConnection): void {
   try {
     connection.run(CHECK_COLUMNS);
@@ -51,7 +52,11 @@ function checkVersion(connection: SqliteConnection): void {
   }
 }
 
-/** The number of the layout; 0 for an empty database. */
+/**
+ * The number of the layout; 0 for an empty database.
+ *
+ * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
+ */
 function readLayout(connection: SqliteConnection): number {
   const { file } = connection;
   const applicationId = Number(readValue(connection, 'pragma application_id'));
