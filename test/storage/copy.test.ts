@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ENVIRONMENTS } from '../../src/api-key.ts';
+import { PetstoreError } from '../../src/error.ts';
 import { NEW_PET_FIELDS } from '../../src/pet.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Engine, Row, SqlValue } from '../../src/storage/engine.ts';
@@ -195,6 +196,20 @@ test('copyDatabase › to a store that has something › is refused and leaves i
     });
     assert.deepEqual(await read(target.database), there);
   }
+});
+
+test('copyDatabase › a source that breaks off once the target has committed › has its copy', async () => {
+  await using source = await open('sqlite');
+  await using target = await open('sqlite');
+  await write(source, { ...EMPTY, rows: { ...NO_ROWS, api_keys: [KEY] } });
+  const { longTransaction } = source.database;
+  const breaking: Engine['longTransaction'] = async (kind, work) => {
+    await longTransaction(kind, work);
+    throw new PetstoreError('unavailable', 'the connection broke');
+  };
+  const database = { ...source.database, longTransaction: breaking };
+  assert.equal(await copyDatabase(database, target.database), 1);
+  assert.deepEqual((await read(target.database)).rows.api_keys, [KEY]);
 });
 
 test('copyDatabase › a target that alters an absent status › is left empty, and works afterwards', async () => {
