@@ -5,7 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import {
+  addPet,
   assertAccessible,
+  enterKey,
   holdRequests,
   isWarning,
   listPets,
@@ -167,6 +169,31 @@ describePages('console, add many', start, (test, stage) => {
     await page.getByText('pets.csv has 20 pets').waitFor();
   });
 
+  test('console, add many › a file that is dropped before there is a key › is left alone', {
+    path: '/console/',
+  }, async (page) => {
+    const file = join(folder, 'early.csv');
+    writeFileSync(file, createCsv('Early', 1));
+    for (const [type, item, shown] of [
+      ['dragover', '"a text", "text/plain"', ''],
+      ['dragover', 'new File([], "x")', 'dragging'],
+      ['dragleave', 'new File([], "x")', ''],
+    ] as const) {
+      const className = await page.evaluate<string>(`{
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(${item});
+        document.body.dispatchEvent(new DragEvent('${type}', { dataTransfer, bubbles: true }));
+        document.body.className;
+      }`);
+      assert.equal(className, shown);
+    }
+    await dropFile(page, file);
+    await enterKey(page, stage.service.key);
+    await waitForList(page);
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    assert.equal(await page.locator('.dragging').count(), 0);
+  });
+
   test('console, add many › 503 and lost answers › sends each pet until it is added, once', async (page) => {
     const tries = new Map<string, number>();
     await page.route('**/v1/pets', async (route: Route) => {
@@ -255,6 +282,20 @@ describePages('console, add many', start, (test, stage) => {
     assert.equal(await countHeld(), 0);
   });
 
+  test('console, add many › more than 2,000 pets › names the command line to use', async (page) => {
+    const file = { name: "Tom's pets.csv", mimeType: 'text/csv' };
+    for (const [count, isTold] of [
+      [2_000, false],
+      [2_001, true],
+    ] as const) {
+      const buffer = Buffer.from(createCsv('Many', count));
+      await page.getByLabel('CSV or JSON file').setInputFiles({ ...file, buffer });
+      await page.getByRole('button', { name: `Add ${count} pets` }).waitFor();
+      const command = page.getByText("petstore pets import 'Tom'\\''s pets.csv'");
+      assert.equal(await command.isVisible(), isTold);
+    }
+  });
+
   test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async (page) => {
     const done = page.locator('#file-added');
     const wrong = page.locator('#file-form [role=alert]');
@@ -323,6 +364,23 @@ describePages('console, add many', start, (test, stage) => {
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.ok(passed <= 2 * AT_A_TIME, `${passed} requests`);
     assert.equal(await isWarning(page), false);
+  });
+
+  test('console, add many › stopped while it looks into the store › shows nothing, and takes the next file', async (page) => {
+    await addPet(stage.service, { name: 'Looked at', categoryId: 1 });
+    const held = await holdRequests(page, /limit=100/);
+    await chooseFile(page, createCsv('Looked', 3));
+    await until(() => held.length === 1);
+    await page.getByText('Looking for its first pets in the store').waitFor();
+    const ended = page.waitForEvent('requestfailed');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('#progress').waitFor({ state: 'hidden' });
+    await page.locator('#from-file').getByText('stopped', { exact: true }).waitFor();
+    assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
+    assert.equal(await page.locator('#found').isVisible(), false);
+    await page.unrouteAll();
+    await chooseFile(page, createCsv('Looked', 2));
+    await page.getByRole('button', { name: 'Add 2 pets' }).waitFor();
   });
 });
 

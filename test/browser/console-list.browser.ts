@@ -15,6 +15,7 @@ import {
   lookUp,
   readColumn,
   readDownload,
+  readRequest,
   refuse,
   scrollDown,
   shortenTimers,
@@ -44,6 +45,18 @@ async function startTold(): Promise<RunningService> {
   for (const name of ['Rex', 'Mia']) await addPet(started, { name, categoryId: 3 });
   return started;
 }
+async function startWide(): Promise<RunningService> {
+  const started = await startWith(60);
+  const rest = `"categoryId":-9223372036854775807,"status":"available"`;
+  await addPet(started, `{"name":"${'M'.repeat(255)}",${rest}}`);
+  return started;
+}
+const ODD_NAMES = ['=1+1', '+1', '-1', '@a', "'=1", '\u0001\ufffe'];
+async function startOdd(): Promise<RunningService> {
+  const started = await startWith(0);
+  for (const name of ODD_NAMES) await addPet(started, { name, categoryId: 7 });
+  return started;
+}
 /** Names that are hard to show, each with what is shown for it, and its direction. */
 const NAMES = [
   ['مرحبا بالعالم (Rex) 5', undefined, 'rtl'],
@@ -71,12 +84,23 @@ async function assertInBoxes(page: Page, selector: string): Promise<void> {
 const readTexts = (page: Page, selector: string) =>
   page.evaluate(`Array.from(document.querySelectorAll('${selector}'), (each) =>
     [each.textContent, getComputedStyle(each).direction])`);
+/** The lines that each number and label takes, its side and its digits, in the header and the last row. */
+const READ_CELLS = `Array.from(document.querySelectorAll('tr:last-child :is(.int64, .label)'), (cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const lines = new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 9)));
+  const { textAlign, fontVariantNumeric } = getComputedStyle(cell);
+  return [lines.size, textAlign, fontVariantNumeric].join(' ');
+})`;
 /** The boxes of the open pet that overlap, or that leave the window. */
 const READ_OVERLAPS = `{
   const boxes = Array.from(pet.querySelectorAll('h2, .head button, pre, p, footer'), (each) => each.getBoundingClientRect());
   boxes.filter((box, index) => box.left < 0 || box.right > innerWidth || boxes.slice(0, index).some((other) =>
     box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom));
 }`;
+const READ_COLORS =
+  'Array.from(document.querySelectorAll(".label"), (label) => getComputedStyle(label).backgroundColor)';
+
 const range = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
 
 describePages('console, list', start, (test, stage) => {
@@ -239,6 +263,18 @@ describePages('console, list', start, (test, stage) => {
     assert.equal(await run(line('Count all pets')), '1\n');
   });
 
+  test('console, list › its last request › is shown without the key, and copied', async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await chooseStatus(page, 'sold');
+    const { url } = stage.service;
+    const line = `curl '${url}/v1/pets?status=sold&limit=50' -H "Authorization: Bearer $KEY"`;
+    await until(async () => (await readRequest(page, '#work'))[0] === line);
+    await page.locator('.foot .copy').click();
+    await page.getByText('Copied').waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), line);
+    await page.locator('.foot .copy', { hasText: /^Copy$/ }).waitFor();
+  });
+
   test('console, list › a filter whose answer is late, and then fails › is waited for with dimmed rows, and tried again', async (page) => {
     const look = () =>
       page.evaluate<unknown[]>(`{
@@ -334,6 +370,26 @@ describePages('console, list', start, (test, stage) => {
     }
   });
 
+  test('console, list › downloaded, with names that are formulas or have controls › is as pets export --excel writes it', {
+    start: startOdd,
+  }, async (page) => {
+    await page.getByText("for spreadsheets: ' is before each name").waitFor();
+    const rows = ODD_NAMES.map((name, index) => `${index + 1};'${name};7;\n`);
+    const csv = `\ufeffid;'name;categoryId;status\n${rows.join('')}`;
+    assert.equal(await readDownload(page, 'Download CSV'), csv);
+  });
+
+  test('console, list › Download clicked again while it reads › reads the list once', async (page) => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const downloaded = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).dblclick();
+    await downloaded;
+    await page.getByRole('button', { name: 'Download CSV', disabled: false }).waitFor();
+    // 225 pets are three pages.
+    assert.equal(asked.filter((url) => url.includes('limit=100')).length, 3);
+  });
+
   test('console, list › a look-up in vain › leaves the list as it was, and tells why', async (page) => {
     const listed = await readColumn(page, '50 pets, and more', 1);
     for (const [id, message] of [
@@ -374,6 +430,23 @@ describePages('console, list', start, (test, stage) => {
   }
 
   for (const width of [390, 1280]) {
+    const view = { viewport: { width, height: 800 } };
+    test(`console, list › a wide pet at ${width} px › widens no page, breaks no number, and moves no action out of view`, {
+      ...{ start: startWide, view },
+    }, async (page) => {
+      await scrollDown(page);
+      await page.getByText('61 pets', { exact: true }).waitFor();
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+      for (const selector of ['#open-add', 'thead th:first-child', '.foot code', '.foot span']) {
+        const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: -1, height: 0 };
+        assert.ok(y >= 0 && y + height <= view.viewport.height, selector);
+      }
+      const number = '1 right tabular-nums';
+      const cells = [number, number, number, number, '1 left normal'];
+      assert.deepEqual(await page.evaluate(READ_CELLS), cells);
+      assert.equal(new Set(await page.evaluate<string[]>(READ_COLORS)).size, 3);
+    });
+
     test(`console, list › names of any script, without end, or that look empty, at ${width} px › are whole, and overlap nothing`, {
       ...{ start: startNamed, view: { viewport: { width, height: 3_000 } } },
     }, async (page) => {

@@ -63,6 +63,28 @@ describePages('pages without a key', start, (testPage, stage) => {
       assertClean(opened, stage.service.url);
     });
 
+    // The second one is what the page has before and after.
+    for (const [width, height] of [
+      [380, 800],
+      [1280, 720],
+    ] as const) {
+      test(`docs page › a form in a window of ${width} px › has nothing cut or covered`, async () => {
+        const { page } = opened;
+        await page.setViewportSize({ width, height });
+        const client = await openClient(page, stage.service, 'GET', 'List animals');
+        const cut = `[...document.querySelectorAll('header, button:has(h2)')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ textContent }) => textContent)`;
+        assert.deepEqual(await page.evaluate(cut), []);
+        const address = client.getByText(`${stage.service.url}/v1`).first();
+        const box = (await address.boundingBox()) ?? { width: 0, height: 0 };
+        assert.equal(await page.getByText('Keep the key').isVisible(), false);
+        // Fails if something else is there.
+        for (const x of [5, box.width / 2, box.width - 5]) {
+          await address.click({ trial: true, position: { x, y: box.height / 2 } });
+        }
+        await close(page);
+      });
+    }
+
     test('docs page › a token that is to be kept › is there after a reload, and until it is not to be kept', async () => {
       const { page } = opened;
       const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();

@@ -1,16 +1,20 @@
 /** A real Prometheus that reads the service: the scrape configuration, the alert rules and the dashboard of `deploy/monitoring`. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from '../../src/storage/open.ts';
+import { RIGHTS } from '../../src/storage/tables.ts';
 import { listChildren } from '../support/children.ts';
 import { getAdmin } from '../support/metrics.ts';
 import { createTestDatabase, endSessions } from '../support/postgres.ts';
-import { startCluster } from '../support/postgres-cluster.ts';
+import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { failDisk, fill, mountDisk, mountFailingDisk } from '../support/small-disk.ts';
 import { getFreePort, listen } from '../support/socket.ts';
@@ -133,28 +137,55 @@ test('Prometheus › PetstoreDatabaseConnectionsBreak › fires if sessions end 
   });
 });
 
-describe('Prometheus › PetstoreRouteFails', { concurrency: true }, () => {
-  // Creates fail, while reads work.
-  for (const [what, reason, mount, makeFault] of [
-    ['a full disk', /cannot grow: the disk is full/, mountDisk, fill],
-    ['a disk that fails and turns read-only', /disk|read-only/, mountFailingDisk, failDisk],
-  ] as const) {
+/** Makes creates fail, while reads work. The function that is returned ends this. */
+type Fault = (service: RunningService, place: FaultPlace) => (() => void) | Promise<() => void>;
+
+interface FaultPlace {
+  readonly disk: string;
+  readonly database: string;
+}
+
+const FAULTS: readonly (readonly [what: string, reason: RegExp, makeFault: Fault])[] = [
+  ['a full disk', /cannot grow: the disk is full/, (_, { disk }) => fill(disk)],
+  ['a disk that fails and turns read-only', /disk|read-only/, (_, { disk }) => failDisk(disk)],
+  ['a file that may not grow', /cannot grow|disk/, forbidGrowth],
+  ['a lock of another process', /locked by another process/, (_, { database }) => lock(database)],
+];
+
+describe('Prometheus › PetstoreRouteFails', { concurrency: FAULTS.length + 1 }, () => {
+  for (const [what, reason, makeFault] of FAULTS) {
     test(`Prometheus › PetstoreRouteFails › ${what} › fires within two minutes, and names the reason`, async (t) => {
       const cwd = createProcessFolder();
       const disk = join(cwd, 'disk');
-      using _mounted = mount(disk);
-      const args = ['--database', `sqlite:${join(disk, 'petstore.db')}`, '--admin-port', '0'];
+      using _mounted = what.includes('fails') ? mountFailingDisk(disk) : mountDisk(disk);
+      const database = join(disk, 'petstore.db');
+      const args = ['--database', `sqlite:${database}`, '--admin-port', '0'];
       await using service = await startService(args, { cwd });
-      await assertFires(t, service, reason, () => makeFault(disk));
+      await assertFires(t, service, reason, () => makeFault(service, { disk, database }));
     });
   }
+
+  test('Prometheus › PetstoreRouteFails › PostgreSQL without the right to insert › fires within two minutes, and names the reason', async (t) => {
+    await using cluster = await startCluster();
+    const asOwner = (sql: string) => queryOnce(cluster.url(), sql);
+    await (await openStore(cluster.url(), { create: true })).close();
+    await asOwner('create role petstore login');
+    for (const [table, rights] of RIGHTS) await asOwner(`grant ${rights} on ${table} to petstore`);
+    const address = cluster.url().replace('//postgres@', '//petstore@');
+    const args = ['--database', address, '--admin-port', '0'];
+    await using service = await startService(args, { cwd: cluster.folder });
+    await assertFires(t, service, /does not let this user do/, async () => {
+      await asOwner('revoke insert on pets from petstore');
+      return () => undefined;
+    });
+  });
 });
 
 async function assertFires(
   t: TestContext,
   { url, key, ...service }: RunningService,
   reason: RegExp,
-  makeFault: () => () => void,
+  makeFault: () => ReturnType<Fault>,
 ): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ name: 'x'.repeat(255), categoryId: 1 });
@@ -173,7 +204,7 @@ async function assertFires(
   };
   // Before the first scrape, PetstoreAbsent may have fired.
   await until(async () => (await find()).length === 0);
-  const end = makeFault();
+  const end = await makeFault();
   await until(async () => (await create()) === 503);
   await until(async () => {
     await create();
@@ -189,6 +220,19 @@ async function assertFires(
   assert.match(annotations.description, reason);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   end();
+}
+
+/** No file of the service may grow any more. */
+function forbidGrowth({ process: { pid } }: RunningService, { database }: FaultPlace) {
+  const bytes = statSync(`${database}-wal`).size;
+  execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]);
+  return () => undefined;
+}
+
+function lock(file: string): () => void {
+  const other = new DatabaseSync(file);
+  other.exec('begin immediate');
+  return () => other.close();
 }
 
 async function killService({ process }: RunningService) {
