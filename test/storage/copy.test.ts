@@ -198,18 +198,29 @@ test('copyDatabase › to a store that has something › is refused and leaves i
   }
 });
 
-test('copyDatabase › a source that breaks off once the target has committed › has its copy', async () => {
+/** The database, whose connection breaks when it has committed. */
+function breakOff({ longTransaction, ...others }: Engine): Engine {
+  return {
+    ...others,
+    async longTransaction(kind, work) {
+      await longTransaction(kind, work);
+      throw Object.assign(new PetstoreError('unavailable', 'it broke'), { isUnsure: true });
+    },
+  };
+}
+
+test('copyDatabase › a connection that breaks after the commit › fails unsurely, and the one to the source not at all', async () => {
   await using source = await open('sqlite');
   await using target = await open('sqlite');
+  await using broken = await open('sqlite');
   await write(source, { ...EMPTY, rows: { ...NO_ROWS, api_keys: [KEY] } });
-  const { longTransaction } = source.database;
-  const breaking: Engine['longTransaction'] = async (kind, work) => {
-    await longTransaction(kind, work);
-    throw new PetstoreError('unavailable', 'the connection broke');
-  };
-  const database = { ...source.database, longTransaction: breaking };
-  assert.equal(await copyDatabase(database, target.database), 1);
-  assert.deepEqual((await read(target.database)).rows.api_keys, [KEY]);
+  assert.equal(await copyDatabase(breakOff(source.database), target.database), 1);
+  const message = 'the store to copy to: it broke';
+  const copying = copyDatabase(source.database, breakOff(broken.database));
+  await assert.rejects(copying, { code: 'unavailable', message, isUnsure: true });
+  for (const { database } of [target, broken]) {
+    assert.deepEqual((await read(database)).rows.api_keys, [KEY]);
+  }
 });
 
 test('copyDatabase › a target that alters an absent status › is left empty, and works afterwards', async () => {
