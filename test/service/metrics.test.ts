@@ -1,7 +1,9 @@
 /** What metrics count of requests, and how many labels they keep. */
 
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
+import timers from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ErrorCode } from '../../src/error.ts';
 import type { RequestLine } from '../../src/log.ts';
@@ -20,13 +22,16 @@ const LINE: RequestLine = {
   ...{ ms: 2, requestId: 'a', keyId: 1 },
 };
 
-function create(countConnections?: Store['countConnections']) {
+function create(
+  countConnections?: Store['countConnections'],
+  checkReady = (): Promise<void> => Promise.resolve(),
+) {
   const counts = new RequestCounts();
   const read = createMetricsReader({
     counts,
     app: {
       readConnections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
-      checkReady: async () => undefined,
+      checkReady,
     },
     store: { counts: STATISTICS, countConnections },
     workers: 3,
@@ -65,6 +70,25 @@ test('metrics › what is read at a scrape › is its value, however often, and 
   ]) {
     assert.ok(text.includes(`\n${line}\n`), line);
   }
+});
+
+test('metrics › a database that does not answer › is not ready after 2 s', async (t) => {
+  const { mock } = t.mock.method(
+    timers,
+    'setTimeout',
+    async (_ms: number, value: unknown) => value,
+  );
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+  });
+  const metrics = create(undefined, () => new Promise(() => {}));
+  assert.match(await metrics.read(), /^petstore_ready 0$/m);
+  assert.deepEqual(
+    mock.calls.map((call) => call.arguments[0]),
+    [2_000],
+  );
 });
 
 const REQUESTS = 'petstore_http_request_duration_seconds';

@@ -56,12 +56,13 @@ for (const [what, awayAt, seconds, isPrinted] of [
 ] as const) {
   test(`ensureFirstKey › a store that ${what} › ${isPrinted ? 'prints the key' : 'fails'}`, async (t) => {
     await using store = await openStore(database, { create: true });
-    const startedAt = Date.now();
+    let now = Date.now();
+    t.mock.method(Date, 'now', () => now);
     let calls = 0;
     const list = async () => {
       calls += 1;
       if (calls !== awayAt) return store.keys.list();
-      t.mock.method(Date, 'now', () => startedAt + seconds * 1_000);
+      now += seconds * 1_000;
       throw new PetstoreError('unavailable', 'away');
     };
     const waiting = { ...options, startTimeout: 60 };
