@@ -8,7 +8,8 @@ import type { Store } from '../../src/store.ts';
 import { listAll, REX, repeat } from '../storage/contract/data.ts';
 import { testLasting, testOnFile } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
-import { runProgram } from '../support/program.ts';
+import { runProgram, startProgram } from '../support/program.ts';
+import { until, within } from '../support/until.ts';
 
 /** Adds the pets, and gives what imports a text into their store with `--update`. */
 async function prepare(store: Store, place: { folder: string; address: string }, pets: NewPet[]) {
@@ -136,5 +137,26 @@ testOnFile(
       assert.deepEqual([status, stderr], [1, `petstore: ${told}\n`]);
       assert.equal((await store.pets.find(1n))?.name, 'Rex 0');
     }
+  },
+);
+
+testOnFile(
+  'pets remove --json › a pet that changes while the undo is read › removes none, since the undo is old',
+  async (store, { folder, address }) => {
+    // More than a pipe takes.
+    await store.pets.merge(repeat(5_000, { ...REX, name: 'x'.repeat(240) }));
+    const args = ['pets', 'remove', '1-5000', '--json', '--database', address];
+    await using program = startProgram(args, { cwd: folder });
+    const { stdout } = program.process;
+    stdout?.once('data', () => stdout.pause());
+    await until(() => program.output.stdout !== '');
+    const [old] = await listAll(store);
+    assert.ok(old);
+    await store.pets.update(old, SOLD);
+    stdout?.resume();
+    const { status, stderr } = await within(program.finished);
+    const told = 'the pets changed while they were printed: none is removed';
+    assert.deepEqual([status, stderr], [1, `petstore: ${told}\n`]);
+    assert.equal((await listAll(store)).length, 5_000);
   },
 );

@@ -1,8 +1,12 @@
 /** How each command that writes ends: done, not done, or not known. What it tells then is followed to the letter. */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { Command } from 'commander';
 import { createProgram } from '../../src/cli/run.ts';
+import { READS, withStore } from '../../src/cli/with-store.ts';
+import { openStore } from '../../src/storage/open.ts';
 import { listCommands } from '../support/command.ts';
 import { startProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -10,6 +14,7 @@ import { until, within } from '../support/until.ts';
 import { ENDS, FILES, WRITES } from './command-ends.ts';
 import { testOnPostgres } from './ends-on-postgres.ts';
 import { testOnSqlite } from './ends-on-sqlite.ts';
+import { keepStandardError } from './standard-error.ts';
 
 /** One of each way to the end of a command. All commands: on PostgreSQL in the suite `outages`, on SQLite in `crash`. */
 const ON_POSTGRES = /^(?:pets import new\.csv$|keys create .*new store$|backup --keep)/;
@@ -26,6 +31,20 @@ test('pets generate › a signal comes while it prints › ends it', async () =>
   program.process.kill('SIGINT');
   const { signal, stderr } = await within(program.finished);
   assert.deepEqual([signal, stderr], ['SIGINT', '']);
+});
+
+test('pets remove --dry-run › a signal comes › says that nothing was done', async (t) => {
+  const { mock } = t.mock.method(process, 'kill', () => true);
+  const stderr = keepStandardError(t);
+  const act = withStore(async () => {
+    process.emit('SIGINT', 'SIGINT');
+    await until(() => mock.callCount() > 0);
+  }, READS);
+  const database = `sqlite:${join(createProcessFolder(), 'store.db')}`;
+  await (await openStore(database, { create: true })).close();
+  const command = new Command('remove').option('--database <address>').option('--dry-run');
+  await command.action(act).parseAsync(['--dry-run', '--database', database], { from: 'user' });
+  assert.match(stderr.text, /^stopped: nothing was done\n/);
 });
 
 testOnPostgres([...WRITES, ...FILES].filter(({ title }) => ON_POSTGRES.test(title)));

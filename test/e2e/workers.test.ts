@@ -13,9 +13,11 @@ import { runCommand } from '../support/command.ts';
 import { readMetrics, sum } from '../support/metrics.ts';
 import { createOlderStore, OLDER_LAYOUT } from '../support/older-store.ts';
 import {
+  assertRefused,
   importing,
   type RunningService,
   readStart,
+  runProgram,
   startProgram,
   startService,
 } from '../support/program.ts';
@@ -264,6 +266,17 @@ describe('workers', { concurrency: 2 }, () => {
       assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
     });
   }
+
+  test('workers › the first worker cannot open the store › ends with 1, and one line for all', async () => {
+    const env = importing(`
+      import cluster from 'node:cluster';
+      if (cluster.isWorker) process.env.PETSTORE_DATABASE = 'sqlite:none/petstore.db';
+    `);
+    const args = 'serve --port 0 --workers 2 --log-level silent'.split(' ');
+    const line =
+      'the database none/petstore.db cannot be opened: its folder must exist and be writable';
+    assertRefused(await runProgram(args, { cwd: createProcessFolder(), env }), 1, line);
+  });
 
   test('workers › SIGTERM to the second worker while it starts, then to the first process › answers what was begun, and exits with 0', {
     skip: NO_PROC,

@@ -90,7 +90,8 @@ for (const [host, shown, others = []] of [
     for (const name of [shown, ...others]) {
       assert.equal((await fetch(`http://${name}:${service.port}/livez`)).status, 200);
     }
-    warnAtStart(options, log);
+    for (const trustProxy of [undefined, ['192.0.2.1']])
+      warnAtStart({ ...options, trustProxy }, log);
     const warned = lines.filter((line) => line.includes('keys travel in the clear on the network'));
     assert.equal(warned.length, Number(host !== '::1'));
     await service.stop();
