@@ -106,6 +106,21 @@ test('progress › that fails on a terminal › leaves no line, and says that no
   assert.ok(stderr.text.endsWith('\r\x1b[K'));
 });
 
+test('progress › that fails because of a signal › tells of the signal, and ends by it', async (t) => {
+  const { mock } = t.mock.method(process, 'kill', () => true);
+  const stderr = keepStandardError(t);
+  const failing = withProgress('exported', async () => {
+    process.emit('SIGTERM', 'SIGTERM');
+    throw new PetstoreError('bad_request', 'the partial file is gone');
+  });
+  await assert.rejects(failing);
+  assert.equal(stderr.text, 'stopped: nothing was exported\n');
+  assert.deepEqual(
+    mock.calls.map((call) => call.arguments),
+    [[process.pid, 'SIGTERM']],
+  );
+});
+
 test('progress › not on a terminal › says nothing', async (t) => {
   const stderr = keepStandardError(t);
   const progress = new Progress();

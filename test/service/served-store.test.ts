@@ -9,6 +9,7 @@ import type { ServeOptions } from '../../src/service/serve-options.ts';
 import { ensureFirstKey, requireKey, watchStore } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
+import { within } from '../support/until.ts';
 
 const database = 'sqlite::memory:';
 const options = { environment: 'staging', database } as ServeOptions;
@@ -95,7 +96,7 @@ async function watch(answers: string[]): Promise<string[]> {
     },
   };
   const { warnings, log } = openWarnings();
-  await watchStore(store, log.warn, () => answers.length === 0, 1);
+  await within(watchStore(store, log.warn, () => answers.length === 0, 1));
   return warnings;
 }
 
