@@ -25,7 +25,8 @@ function openPipe(t: TestContext) {
   count += 1;
   const path = join(folder, `pipe-${count}`);
   execFileSync('mkfifo', [path]);
-  let reader: number | undefined = openSync(path, O_RDONLY | O_NONBLOCK);
+  const openReader = () => openSync(path, O_RDONLY | O_NONBLOCK);
+  let reader: number | undefined = openReader();
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   const writer = new LogWriter(fd, describeDropped);
   const closeReader = () => {
@@ -38,7 +39,7 @@ function openPipe(t: TestContext) {
     await writer.flush();
     closeSync(fd);
   });
-  return { reader, writer, closeReader };
+  return { reader, writer, closeReader, openReader };
 }
 
 /** What is in the pipe now. */
@@ -117,8 +118,8 @@ test('LogWriter › nobody reads › keeps 8 MiB, drops the newest lines and cou
   }
 });
 
-test('LogWriter › the reader is gone › counts each line, and is no failure', async (t) => {
-  const { writer, closeReader } = openPipe(t);
+test('LogWriter › the reader is gone, and another comes › counts each line, tells of all, and is no failure', async (t) => {
+  const { writer, closeReader, openReader } = openPipe(t);
   closeReader();
   // More than is gathered.
   for (let number = 0; number < 10_000; number += 1) writer.write(line(number));
@@ -129,6 +130,10 @@ test('LogWriter › the reader is gone › counts each line, and is no failure',
     writer.write(line(count));
     await writer.flush();
   }
+  const other = openReader();
+  await writer.flush();
+  assert.equal(readPipe(other).toString(), describeDropped(10_003));
+  closeSync(other);
   writer.write(line(2));
   writer.flushSync();
 });
