@@ -9,7 +9,7 @@ import { listChildren } from '../support/children.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
 const READ_ONLY =
   'is read-only: the address leads to a standby, or default_transaction_read_only is on';
@@ -109,6 +109,12 @@ for (const [what, silence, speak] of [
     isSilent = false;
     await creating;
     const last = refusals.slice(-8);
+    // Its connection stays open for as long as the standby is silent.
+    const add = ['pets', 'add', '--name', 'Rex', '--category-id', '1'];
+    const inStore = ['--database', primary.url()];
+    const adding = await within(runProgram([...add, ...inStore], { cwd: createProcessFolder() }));
+    assert.equal(adding.status, 1);
+    assert.match(adding.stderr, /does not confirm/);
     await speak(primary, standby);
     const since = performance.now();
     await until(() => store.pets.add(REX).then(Boolean, () => false));
