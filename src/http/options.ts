@@ -34,7 +34,7 @@ function isNetwork(text: string): boolean {
 }
 
 export const REQUEST_OPTIONS = {
-  maxConnections: option(count(1, 1_000_000), 'the most open connections of each process', 2000),
+  maxConnections: option(count(1, 1_000_000), 'the most open connections of each process', 1500),
   environment: option(
     choice(ENVIRONMENTS, '<name>'),
     'the environment whose keys are accepted',
