@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { PetstoreClient } from '../../client/petstore-client.ts';
 import { listen } from '../support/socket.ts';
+import { countTimers } from '../support/timers.ts';
 import { until } from '../support/until.ts';
 
 /** More than the 10 listeners of which Node warns. */
@@ -42,9 +43,6 @@ after(() => {
 
 const warnings: Error[] = [];
 process.on('warning', (warning) => warnings.push(warning));
-
-const countTimers = () =>
-  process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 const ONCE = { retries: 0 };
 /** Only the test ends this time. */

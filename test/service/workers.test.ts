@@ -10,6 +10,7 @@ import { readWorkers } from '../../src/service/registry.ts';
 import { stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { countTimers } from '../support/timers.ts';
 import { within } from '../support/until.ts';
 
 const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
@@ -53,9 +54,6 @@ async function startWorker(t: TestContext, program: string, env = {}) {
   await once(worker, 'message');
   return worker;
 }
-
-const countTimers = () =>
-  process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 const countListeners = (...workers: readonly Worker[]) =>
   workers.flatMap((worker) => ['message', 'disconnect'].map((name) => worker.listenerCount(name)));

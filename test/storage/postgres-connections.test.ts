@@ -11,6 +11,7 @@ import { createEmptyDatabase, holdInSession } from '../support/empty-database.ts
 import { endSessions, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { startProxy } from '../support/proxy.ts';
+import { countTimers } from '../support/timers.ts';
 import { until, within } from '../support/until.ts';
 import { createNewKey, REX, repeat } from './contract/data.ts';
 
@@ -89,6 +90,14 @@ const LEFT = `select 1 from pg_stat_activity
 const warnings: Error[] = [];
 process.on('warning', (warning) => warnings.push(warning));
 after(() => assert.deepEqual(warnings, []));
+
+test('connections › writes that are answered › leave no timer, which would keep the process alive', async () => {
+  await using watched = await openWatched();
+  const timers = countTimers();
+  const writes = 20;
+  for (let index = 0; index < writes; index += 1) await watched.store.pets.add(REX);
+  assert.ok(countTimers() < timers + writes);
+});
 
 test('connections › one that meets a server that takes no writes › is given up with all others, and a new one is tried', async () => {
   await using watched = await openWatched();

@@ -13,6 +13,7 @@ import { listMessages } from '../support/list-messages.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { countTimers } from '../support/timers.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -104,9 +105,6 @@ test('an address without a user › where the environment has no USER › is tol
   const form = 'write postgres://USER:PASSWORD@HOST/NAME';
   assertRefused(found, 1, `the address of the database names no user: ${form}`);
 });
-
-const countTimers = () =>
-  process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
 test('createSocket › a host that is found, and one that is given up › leave no timer', async () => {
   await using server = createServer();

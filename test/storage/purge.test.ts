@@ -8,6 +8,7 @@ import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { PATIENT } from '../support/postgres.ts';
+import { countTimers } from '../support/timers.ts';
 import { until } from '../support/until.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 import { runBeside, testLasting } from './contract/engines.ts';
@@ -25,9 +26,6 @@ const toReserve = (count: number, at: number) => `
     select 7, '${at}-' || n, ${at} from numbers`;
 
 const LIST = 'select created_at as at from idempotency_keys order by created_at';
-
-const countTimers = () =>
-  process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 async function listTimes(address: string): Promise<number[]> {
   return (await runBeside(address, LIST)).map((row) => Number(Object(row).at));
