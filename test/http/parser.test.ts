@@ -33,6 +33,9 @@ const good = sized(`Content-Length: ${REX.length}\r\n`);
 
 const BROKEN_OFF = /^the request broke off$/;
 const MALFORMED = /^the request is not well-formed HTTP\/1\.1: \w/;
+const TOO_LATE = /^the request must arrive within 30 s, /;
+/** Since Node 26 the parser tells no error of a body with Upgrade: the rest of it never comes. */
+const HIDES_IN_UPGRADE = Number.parseInt(process.versions.node, 10) >= 26;
 
 type Sent = readonly [what: string, text: string];
 
@@ -57,6 +60,12 @@ testRefused('bad_request', MALFORMED, [
   ['both lengths, chunked first', coded('chunked\r\nContent-Length: 29')],
   ['chunk extensions over 16 KiB', coded('chunked', `1;${'x'.repeat(17_000)}\r\n`)],
   ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n')],
+]);
+
+const [code, reason] = HIDES_IN_UPGRADE
+  ? (['request_timeout', TOO_LATE] as const)
+  : (['bad_request', MALFORMED] as const);
+testRefused(code, reason, [
   ['a chunk longer than its size, with Upgrade', coded(UPGRADED, '1\r\nab\r\n')],
 ]);
 
@@ -114,7 +123,7 @@ for (const [what, text] of [
   });
 }
 
-for (const [what, leave, reason, coding = 'chunked'] of [
+for (const [what, leave, told, coding = 'chunked'] of [
   ['goes away', (socket: Socket) => socket.destroy(), BROKEN_OFF],
   ['goes away with Upgrade', (socket: Socket) => socket.destroy(), BROKEN_OFF, UPGRADED],
   ['sends no chunk with Upgrade', (socket: Socket) => socket.write('zz\r\n'), MALFORMED, UPGRADED],
@@ -131,9 +140,10 @@ for (const [what, leave, reason, coding = 'chunked'] of [
     await once(request, 'resume');
     leave(socket, app);
     await until(() => app.log.length > 0);
+    const isHidden = HIDES_IN_UPGRADE && coding === UPGRADED;
     const lines = app.log.map(({ level, route, keyId, status }) => [level, route, keyId, status]);
-    assert.deepEqual(lines, [['info', '/v1/pets', 1, 400]]);
-    assert.match(String(app.log[0]?.reason), reason);
+    assert.deepEqual(lines, [['info', '/v1/pets', 1, isHidden ? 408 : 400]]);
+    assert.match(String(app.log[0]?.reason), isHidden ? TOO_LATE : told);
     socket.destroy();
   });
 }

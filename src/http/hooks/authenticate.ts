@@ -11,7 +11,7 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
-import type { AppOptions } from '../server.ts';
+import type { KeyOptions } from '../server.ts';
 
 /** The cache is emptied when it is full. */
 const CACHED_KEYS_MAX = 1_000;
@@ -71,12 +71,8 @@ export function createTouch(keys: KeyStore, log: Log) {
 }
 
 /** The hook that lets a request with an active key pass, and answers every other with the same 401. */
-export function createAuthenticate({
-  store,
-  environment,
-  now = Date.now,
-  log,
-}: Pick<AppOptions, 'store' | 'environment' | 'now' | 'log'>): onRequestHookHandler {
+export function createAuthenticate(options: KeyOptions): onRequestHookHandler {
+  const { store, environment, now = Date.now, log } = options;
   const findKey = createFindKey(store.keys, environment);
   const touch = createTouch(store.keys, log);
 

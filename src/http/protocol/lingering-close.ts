@@ -13,12 +13,10 @@ const LINGER_MS_MAX = 2_000;
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
 
+type IsIdle = (socket: Socket) => boolean;
+
 /** Makes node:http end the connections of a server, which are these sockets, by a lingering close. */
-export function useLingeringClose(
-  server: Server,
-  sockets: ReadonlySet<Socket>,
-  isIdle: (socket: Socket) => boolean,
-): void {
+export function useLingeringClose(server: Server, sockets: Iterable<Socket>, isIdle: IsIdle): void {
   server.on('connection', (socket) => {
     // Node calls this after an answer with `Connection: close`.
     socket.destroySoon = () => closeLingering(socket);

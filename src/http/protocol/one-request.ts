@@ -9,6 +9,8 @@ import { createServer, IncomingMessage, METHODS } from './node-http.ts';
 
 /** Node's parser also takes methods of RTSP and HTTP/2, which Fastify cannot route. */
 const ROUTED = new Set(METHODS);
+/** Since Node 26 its parser reads the body of an upgrade too: so it cannot be parsed again. */
+const STOPS_AT_HEAD = Number.parseInt(process.versions.node, 10) < 26;
 
 /** The answer to the last request of a socket; undefined before the first request. */
 export const LAST_RESPONSE = Symbol('last response');
@@ -32,7 +34,9 @@ export class StoppableRequest extends IncomingMessage {
 
   decide(): boolean {
     const { socket, headers, method = '' } = this;
-    const isServed = ROUTED.has(method) && !('upgrade' in headers);
+    const hasBody = 'content-length' in headers || 'transfer-encoding' in headers;
+    const isParsedAgain = 'upgrade' in headers && (STOPS_AT_HEAD || !hasBody);
+    const isServed = ROUTED.has(method) && !isParsedAgain;
     this.#stopsParser = !isAnswered(socket) || !socket.writable || !isServed;
     return this.#stopsParser;
   }
@@ -46,6 +50,8 @@ export function createOneRequestServer(
   const shouldUpgradeCallback = (request: StoppableRequest) => request.decide();
   return createServer({ ...options, shouldUpgradeCallback }, (request, response) => {
     request.socket[LAST_RESPONSE] = response;
+    // Node's parser loses a part of what comes behind an upgrade.
+    if ('upgrade' in request.headers) response.setHeader('Connection', 'close');
     start(request, response);
   });
 }

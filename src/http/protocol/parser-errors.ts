@@ -28,8 +28,8 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
     asRequest(request, response);
   });
   server.on('checkExpectation', asRequest);
-  const refuse = (request: IncomingMessage, socket: Socket, body: Buffer) => {
-    const { method, headers } = request;
+  const refuse = (request: IncomingMessage, _stream: unknown, body: Buffer) => {
+    const { method, headers, socket } = request;
     // The connection is ending: Node has just stopped the reading, which must go on.
     if (!socket.writable) socket.resume();
     else if (!isAnswered(socket)) endAfterAnswer(socket);
