@@ -115,8 +115,10 @@ export function explainListenError(error: unknown, { host, port, options }: Plac
 export function warnAtStart(options: ServeOptions, { warn }: Log): void {
   const { host, trustProxy, maxConnections: most, databaseConnections } = options;
   const needed = most + databaseConnections + OTHER_FILES;
+  // With the network in it, a report waits until DNS tells a name for each socket: seconds if DNS is silent.
+  const report = Object.assign(process.report, { excludeNetwork: true }).getReport();
   // Windows has no such limits.
-  const files = Number(Object(process.report.getReport()).userLimits?.open_files.soft);
+  const files = Number(Object(report).userLimits?.open_files.soft);
   if (files < needed) {
     const remedy = 'raise the hard limit (ulimit -Hn, LimitNOFILE)';
     warn(`only ${files} files may be open: --max-connections ${most} needs ${needed}: ${remedy}`);
