@@ -75,6 +75,8 @@ testRefused('bad_request', /^the version must be HTTP\/1\.0 or HTTP\/1\.1$/, [
 
 testRefused('bad_request', /^the request target must be a path$/, [
   ['an absolute target with a bad port', `GET http://x:y/v1/pets HTTP/1.1\r\n${HOST}\r\n`],
+  ['a target with no host', `GET http:///v1/pets HTTP/1.1\r\n${HOST}\r\n`],
+  ['a target with an escape in its host', `GET HTTP://%61/v1/%zz HTTP/1.1\r\n${HOST}\r\n`],
   ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`],
   ['a target behind *', `OPTIONS *x HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
 ]);
@@ -113,6 +115,7 @@ for (const [what, text] of [
   ['a Host with an empty port', get(`Host: x:\r\n${CLOSE}`)],
   ['an IPv6 Host', get(`Host: [::1]:8080\r\n${CLOSE}`)],
   ['an absolute target', get(HOST + CLOSE).replace('/v1', 'HTTPS://example.com:8443/v1')],
+  ['an absolute target with an escape', get(HOST + CLOSE).replace('/v1', 'http://a/v%31')],
   ['empty lines in front', `\r\n\r\n${get(HOST + CLOSE)}`],
   ['a Content-Length on GET', `${get(`${HOST}${CLOSE}Content-Length: 2\r\n`)}{}`],
 ] as const) {

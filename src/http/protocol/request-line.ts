@@ -2,9 +2,9 @@
 
 export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
 
-/** Whether it is origin-form or absolute-form (RFC 9112 section 3.2). */
+/** Whether it is origin-form or absolute-form (RFC 9112 section 3.2), with an authority that {@link escapeTarget} keeps. */
 export function isTarget(url: string): boolean {
-  return url.startsWith('/') || (/^https?:/i.test(url) && URL.canParse(url));
+  return url.startsWith('/') || (/^https?:\/\/[^/?%]+(?:[/?]|$)/i.test(url) && URL.canParse(url));
 }
 
 /**
