@@ -363,6 +363,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     FILES,
     'Put the `-wal` back, or restore a backup.',
   ],
+  'is missing or empty, but its -wal': [
+    'Only one of two files was moved, or one was emptied.',
+    FILES,
+    'Put the database back. If it is lost, move the `-wal` away, and restore a backup.',
+  ],
   'is damaged': [
     'The file was overwritten or its disk failed.',
     'journalctl -k',

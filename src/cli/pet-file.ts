@@ -1,8 +1,8 @@
 /** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
-import { createWriteStream, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
+import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readCsv } from '../csv-read.ts';
 import { createCsvFormat } from '../csv-write.ts';
@@ -11,7 +11,7 @@ import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type FileRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
-import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
+import { describeFileError, followLinks, writePrivateFile } from '../storage/private-file.ts';
 
 const STANDARD_STREAM = '-';
 /** If it is a file, it keeps what the shell has sent there before. */
@@ -95,16 +95,6 @@ export function isStream(file = STANDARD_STREAM): boolean {
     throw new PetstoreError('bad_request', `${file} is a socket or a disk: name a file`);
   }
   return stats?.isFIFO() === true || stats?.isCharacterDevice() === true;
-}
-
-/** The file at the end of links, also if it is not there yet: the links stay. */
-function followLinks(file: string): string {
-  try {
-    return followLinks(resolve(realpathSync(dirname(file)), readlinkSync(file)));
-  } catch {
-    // It is no link. Links in a circle have failed before.
-    return file;
-  }
 }
 
 function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetFormat {

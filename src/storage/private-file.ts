@@ -1,9 +1,18 @@
 /** Files that only their owner may read and write, whatever the umask is: they hold pets and digests of keys. */
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
 const KNOWN: Readonly<Record<string, string>> = {
@@ -23,6 +32,16 @@ export function describeFileError(
     ? ` (${code}): check its path, and the rights of this user on its file and folders`
     : `: ${message}`;
   return KNOWN[code] ?? `cannot be ${done}${reason}`;
+}
+
+/** The file at the end of links, also if it is not there yet: the links stay. */
+export function followLinks(file: string): string {
+  try {
+    return followLinks(resolve(realpathSync(dirname(file)), readlinkSync(file)));
+  } catch {
+    // It is no link. Links in a circle have failed before.
+    return file;
+  }
 }
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */

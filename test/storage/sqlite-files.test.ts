@@ -55,6 +55,14 @@ async function copyWithoutWal(): Promise<string> {
   return copy;
 }
 
+/** The -wal of a process that was killed after its first pets. */
+async function readWal(): Promise<Buffer> {
+  const file = createFile();
+  await using store = await openStore(`sqlite:${file}`, { create: true });
+  await store.pets.add(REX);
+  return await readFile(`${file}-wal`);
+}
+
 /** A file of another program. */
 const createBy = (sql: string) => async () => alter(createFile(), sql);
 
@@ -73,6 +81,8 @@ async function assertLeft(file: string, bytes: Buffer): Promise<void> {
 const FOREIGN = 'belongs to another program';
 const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
+const ONLY_WAL =
+  'is missing or empty, but its -wal file has pets: put the database back, and move all its files together';
 const DAMAGED = 'is damaged: restore it from a backup';
 
 test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
@@ -170,6 +180,28 @@ describe('opening', { concurrency: 2 }, () => {
         );
       }
       await assertLeft(file, bytes);
+    });
+  }
+
+  for (const [what, isEmptied, isLink] of [
+    ['missing', false, false],
+    ['missing behind a link', false, true],
+    ['emptied', true, false],
+  ] as const) {
+    test(`openStore › a database that is ${what}, with pets in its -wal › is refused, and the -wal left as it was`, async () => {
+      const file = createFile();
+      const wal = await readWal();
+      await writeFile(`${file}-wal`, wal);
+      if (isEmptied) await writeFile(file, '');
+      const opened = isLink ? join(createProcessFolder(), 'link.db') : file;
+      if (isLink) await symlink(file, opened);
+      const names = await readdir(dirname(file));
+      for (const create of [true, false]) {
+        const opening = openStore(`sqlite:${opened}`, { create });
+        await assert.rejects(opening, unavailable(opened, ONLY_WAL));
+      }
+      assert.deepEqual(await readFile(`${file}-wal`), wal);
+      assert.deepEqual(await readdir(dirname(file)), names);
     });
   }
 

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
-import { createPrivateFile } from '../private-file.ts';
+import { createPrivateFile, followLinks } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
 import { createError, WITHOUT_WAL } from './errors.ts';
 
@@ -15,13 +15,18 @@ const WAL_TRY_MS = 50;
 /**
  * Resolves to whether this process has made the file.
  *
- * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or lacks its -wal.
+ * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or only one of it and its -wal
+ *   is there.
  */
 export async function prepareFile(file: string, create: boolean): Promise<boolean> {
   const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) throw createError(file, 'is a folder: name a file in it');
+  if (stats?.isFile() === false) throw createError(file, 'is not a file');
+  if (isOnlyWal(file)) {
+    const what = 'is missing or empty, but its -wal file has pets';
+    throw createError(file, `${what}: put the database back, and move all its files together`);
+  }
   if (stats !== undefined) {
-    if (stats.isDirectory()) throw createError(file, 'is a folder: name a file in it');
-    if (!stats.isFile()) throw createError(file, 'is not a file');
     // An empty file becomes a new database, which would keep the mode of this file.
     if (stats.size === 0) chmodSync(file, 0o600);
     // A process that makes the database at this moment is about to create its -wal.
@@ -42,6 +47,16 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
   }
 }
 
+/** Whether only the -wal is left of a database: SQLite would delete it beside an empty file. */
+function isOnlyWal(file: string): boolean {
+  // In this order: a process that makes the database writes to its -wal last.
+  return countBytes(`${followLinks(file)}-wal`) > 0 && countBytes(file) === 0;
+}
+
+function countBytes(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 function lacksWal(file: string): boolean {
   // https://sqlite.org/fileformat2.html#file_format_version_numbers
   const isNew = statSync(file).size === PAGE_BYTES && readFileSync(file)[18] === 2;
@@ -50,8 +65,7 @@ function lacksWal(file: string): boolean {
 
 /** Removes a file that this process has made, unless another process has added tables. */
 export function removeNewFile(file: string): void {
-  const count = (end: string) => statSync(file + end, { throwIfNoEntry: false })?.size ?? 0;
-  if (count('') > PAGE_BYTES || count('-wal') > 0) return;
+  if (countBytes(file) > PAGE_BYTES || countBytes(`${file}-wal`) > 0) return;
   for (const end of ['-wal', '-shm', '']) rmSync(file + end, { force: true });
 }
 
