@@ -116,7 +116,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'systemctl status petstore',
     'None: another replica answers.',
   ],
-  'no key was ever made in the store': [
+  'the store has no production key': [
     'The store is new, lost or mistyped.',
     KEYS,
     'Correct `PETSTORE_DATABASE`, or create a key.',

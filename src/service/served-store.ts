@@ -33,13 +33,13 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
   return store;
 }
 
-/** A store of production in which no key was ever made is new, lost or mistyped: its check fails until a key is made. */
+/** A store without a production key is new, lost, mistyped or of staging: its check fails until a key is made. */
 export function requireKey(store: Store, { environment }: ServeOptions): Store {
   let hasKey = environment === 'staging';
   const check = async () => {
     await store.check();
-    hasKey ||= (await store.keys.list()).length > 0;
-    if (!hasKey) throw new PetstoreError('unavailable', 'no key was ever made in the store');
+    hasKey ||= (await store.keys.list()).some((key) => key.environment === environment);
+    if (!hasKey) throw new PetstoreError('unavailable', 'the store has no production key');
   };
   return { ...store, check };
 }

@@ -74,14 +74,16 @@ for (const [what, awayAt, seconds, isPrinted] of [
   });
 }
 
-test('requireKey › no key, a key, a revoked key › only a store of production without a key is not ready', async () => {
+test('requireKey › no key, a key of staging, a key, a revoked key › only a store without a key of production is not ready', async () => {
   await using store = await openStore(database, { create: true });
   await requireKey(store, options).check();
   const { check } = requireKey(store, { ...options, environment: 'production' });
-  await assert.rejects(check(), /^PetstoreError: no key was ever made in the store$/);
-  await store.keys.add(createNewKey());
+  for (const environment of ['staging', 'production'] as const) {
+    await assert.rejects(check(), /^PetstoreError: the store has no production key$/);
+    await store.keys.add(createNewKey({ environment }));
+  }
   await check();
-  await store.keys.revoke(1, 1);
+  await store.keys.revoke(2, 1);
   await check();
 });
 
