@@ -22,7 +22,8 @@ const LOST_KEY =
 const LOOKS: Readonly<Record<string, string>> = {
   add: 'pets export has a new pet of this name if so',
   update: 'pets get shows the new values if so',
-  remove: 'the same command with --dry-run finds no pet if so',
+  // Without --json: its output would take the place of the pets that were printed.
+  remove: 'pets remove IDS --dry-run finds no pet if so; keep what was printed',
   create: LOST_KEY,
   rotate: LOST_KEY,
   revoke: 'keys list shows it if so',

@@ -37,12 +37,15 @@ export const ENDS: Readonly<Record<string, { writes?: Write[]; files?: File[] }>
   'pets get': {},
   'pets add': { writes: [['--name Mia --category-id 1', 'pets export', /Mia/, /^((?!Mia).)*$/s]] },
   'pets update': { writes: [['1 --name Mia', 'pets get 1', /Mia/, /Rex 0/]] },
-  'pets remove': { writes: [['1', 'pets remove 1 --dry-run', /no pet 1\n/, /would be .+: 1 pet/]] },
+  'pets remove': {
+    writes: [['1 --json', 'pets remove 1 --dry-run', /no pet 1\n/, /would be .+: 1 pet/]],
+  },
   'pets import': {
     writes: [
       ['new.csv', 'pets list --after 2', /^4 +Zoë/m, /No pets/],
       ['new.csv', 'pets list --after 0', /^2 +Zoë/m, /No pets|there is no /, 'none'],
-      ['old.csv --update', 'pets import old.csv --update --dry-run', /0 corr/, /1 corr/],
+      ['old.csv --update --json', 'pets import old.csv --update --dry-run', /0 corr/, /1 corr/],
+      ['ids.csv --by-id', 'pets import ids.csv --by-id --dry-run', /^would be: 1 add/, /2 added/],
     ],
   },
   'pets export': { files: [['pets.csv', 'exported']] },
@@ -84,7 +87,11 @@ export const WRITES: readonly Row[] = ROWS.flatMap(([name, { writes = [] }]) =>
   writes.map(([args, look, ifDone, ifNot, store]) => {
     const command = `${name} ${args}`.trim();
     const title = store === 'none' ? `${command}, a new store` : command;
-    const phrase = look.startsWith(command) ? 'the same command' : look.replace(/ 1$/, '');
+    const words = look
+      .replace(/ 1$/, '')
+      .replace(' 1 ', ' IDS ')
+      .replace(/\S+\.csv/, 'FILE');
+    const phrase = /^(?:copy|migrate)/.test(command) ? 'the same command' : words;
     const told = new RegExp(`${NOT_KNOWN.source}.*${phrase}.*\\n$`);
     return { title, command, store, look, told, ifDone, ifNot };
   }),
@@ -105,7 +112,8 @@ export const getSignal = (index: number) => SIGNALS[index % SIGNALS.length] ?? '
 export async function prepare({ store, command }: Row, address: string): Promise<string> {
   const cwd = createProcessFolder();
   writeFileSync(join(cwd, 'new.csv'), 'name,categoryId\nMia,1\nZoë,2\n');
-  writeFileSync(join(cwd, 'old.csv'), 'id,name,categoryId,status\n1,Tom,1,\n');
+  writeFileSync(join(cwd, 'old.csv'), 'id,name,categoryId,status\n1,Tom,1,\n,Mia,1,\n');
+  writeFileSync(join(cwd, 'ids.csv'), 'id,name,categoryId\n5,Tom,1\n,Mia,1\n');
   if (store === 'older') await createOlderStore(address);
   if (store === 'empty') await (await openStore(address, { create: true })).close();
   const filled = command.includes('from.db') ? `sqlite:${cwd}/from.db` : address;

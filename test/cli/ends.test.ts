@@ -17,7 +17,8 @@ import { testOnSqlite } from './ends-on-sqlite.ts';
 import { keepStandardError } from './standard-error.ts';
 
 /** One of each way to the end of a command. All commands: on PostgreSQL in the suite `outages`, on SQLite in `crash`. */
-const ON_POSTGRES = /^(?:pets import new\.csv$|keys create .*new store$|backup --keep)/;
+const ON_POSTGRES =
+  /^(?:pets import (?:new\.csv$|old)|pets remove|keys create .*new store$|backup --keep)/;
 const ON_SQLITE = /^(?:pets import new\.csv$|keys create .*new store$|copy .*new store$|migrate)/;
 
 test('the table of ends › has each command', () => {

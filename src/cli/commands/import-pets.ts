@@ -53,7 +53,6 @@ export function addImportPets(pets: Command): void {
 
 async function importPets(file: string, options: ImportOptions): Promise<void> {
   await withProgress('imported', async (progress) => {
-    progress.look = 'the same command with --dry-run counts all pets as unchanged if so';
     const petFile = { ...options, file };
     const rows = readRows(petFile);
     let missing = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
@@ -71,11 +70,9 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       await tellCorrections(corrections, options.json);
     };
     const pets = parseRows(progress.count(rows), parse, say);
-    const onCommit = ({ count, firstId, lastId }: AddedPets) => {
+    const onCommit = (added: AddedPets) => {
       progress.isCommitting = true;
-      const ids = `${firstId}-${lastId}`;
-      const undo = `pets list --after ${firstId - 1n} shows the pets of the file as ${ids} if so, and pets remove ${ids} removes them`;
-      if (count > 0) progress.look = undo;
+      progress.look = tellLook(added, options);
     };
     const merged = await fillStore(options.database, options.dryRun, async (store, isNew) => {
       const told = { onSame, onCorrections, ...(!isNew && { onCommit }) };
@@ -87,6 +84,15 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     if (hasOtherIds) say('the ids in the file were not kept: --by-id keeps them');
     say(merged.store);
   });
+}
+
+/** How to see whether the import was done. Without --json: its output would take the place of what undoes the import. */
+function tellLook({ count, firstId, lastId }: AddedPets, options: ImportOptions): string {
+  const ids = `${firstId}-${lastId}`;
+  const list = `pets list --after ${firstId - 1n} shows the new pets as ${ids} if so, and pets remove ${ids} removes them`;
+  const flag = options.update ? '--update' : '--by-id';
+  const dryRun = `pets import FILE ${flag} --dry-run counts each pet with an id as unchanged if so; keep what was printed`;
+  return [...(count > 0 ? [list] : []), ...(options.byId ? [dryRun] : [])].join('; ');
 }
 
 function tellMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): void {
