@@ -4,7 +4,8 @@ import { PetstoreError } from '../error.ts';
 import { writeJson } from '../json.ts';
 import { NEW_PET_FIELDS } from '../pet.ts';
 import type { Correction, Corrections } from '../store.ts';
-import { countPets, printUndo, say, toCorrectionTable } from './output.ts';
+import { countPets, say, toCorrectionTable } from './output.ts';
+import { print, printUndo } from './standard-output.ts';
 
 const SHOWN_MAX = 20;
 
@@ -34,7 +35,7 @@ export async function tellCorrections(corrections: Corrections, json: boolean): 
   for await (const some of list()) {
     if (json) await printOld(some);
     else {
-      process.stdout.write(await toCorrectionTable(some.slice(0, SHOWN_MAX)));
+      await print(await toCorrectionTable(some.slice(0, SHOWN_MAX)));
       break;
     }
   }

@@ -21,17 +21,6 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE);
 }
 
-/** Prints lines that undo what is done next. @throws PetstoreError when they are not written: then nothing may be done. */
-export function printUndo(lines: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(lines.map((line) => `${line}\n`).join(''), (cause) => {
-      const message = `standard output cannot be written, so nothing is changed: ${cause?.message}`;
-      if (cause) reject(new PetstoreError('bad_request', message, { cause }));
-      else resolve();
-    });
-  });
-}
-
 export function addExamples(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', ['\nExamples:', ...lines].join('\n  '));
 }

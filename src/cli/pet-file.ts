@@ -12,6 +12,7 @@ import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type FileRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
 import { describeFileError, followLinks, writePrivateFile } from '../storage/private-file.ts';
+import { writeOutput } from './standard-output.ts';
 
 const STANDARD_STREAM = '-';
 /** If it is a file, it keeps what the shell has sent there before. */
@@ -108,9 +109,9 @@ function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetForma
 }
 
 async function writeStream(text: AsyncIterable<string>, file: string): Promise<void> {
-  const stream = STANDARD_OUTPUT.test(file) ? process.stdout : createWriteStream(file);
   try {
-    await pipeline(text, stream, { end: stream !== process.stdout });
+    if (!STANDARD_OUTPUT.test(file)) await pipeline(text, createWriteStream(file));
+    else for await (const piece of text) await writeOutput(piece);
   } catch (error) {
     // The reader has closed its end, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;

@@ -121,21 +121,28 @@ for (const [name, text, refusal, pets] of [
 }
 
 testOnFile(
-  'pets import --update --json, pets remove --json › a reader that goes away › do nothing, since their undo is lost',
+  'pets import --update --json, pets remove --json › to a full disk, or a reader that goes away › do nothing, since their undo is lost',
   async (store, place) => {
     await store.pets.merge(repeat(3_000));
     const rows = Array.from({ length: 3_000 }, (_, index) => `${index + 1},Max,1,\n`);
     await writeFile(join(place.folder, 'a.csv'), HEAD + rows.join(''));
-    for (const [command, outcome] of [
-      ['pets import a.csv --update --json', '; nothing was imported'],
-      ['pets remove 1-3000 --json', ''],
+    for (const [shell, why] of [
+      ['"$@" | head -1; exit $PIPESTATUS', 'write EPIPE'],
+      ['"$@" > /dev/full', 'ENOSPC: no space left on device, write'],
+      // Its first write is cut short.
+      ['ulimit -f 16; "$@" > undo', 'EFBIG: file too large, write'],
     ] as const) {
-      const args = [...command.split(' '), '--database', place.address];
-      const within = ['bash', '-c', '"$@" | head -1; exit $PIPESTATUS', 'bash'];
-      const { status, stderr } = await runProgram(args, { cwd: place.folder, within });
-      const told = `standard output cannot be written, so nothing is changed: write EPIPE${outcome}`;
-      assert.deepEqual([status, stderr], [1, `petstore: ${told}\n`]);
-      assert.equal((await store.pets.find(1n))?.name, 'Rex 0');
+      for (const [command, outcome] of [
+        ['pets import a.csv --update --json', '; nothing was imported'],
+        ['pets remove 1-3000 --json', ''],
+      ] as const) {
+        const args = [...command.split(' '), '--database', place.address];
+        const within = ['bash', '-c', shell, 'bash'];
+        const { status, stderr } = await runProgram(args, { cwd: place.folder, within });
+        const told = `standard output cannot be written, so nothing is changed: ${why}${outcome}`;
+        assert.deepEqual([status, stderr], [1, `petstore: ${told}\n`]);
+        assert.equal((await store.pets.find(1n))?.name, 'Rex 0');
+      }
     }
   },
 );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
+import { repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -113,17 +114,40 @@ test('keys revoke › a key, then again › says so and keeps it as revoked', as
   assert.equal((await folder.list())[0]?.state, 'revoked');
 });
 
-test('keys create › nowhere to print the key › fails, and names the key, which can be revoked', async () => {
+for (const [shell, why] of [
+  ['"$@" > /dev/full', 'ENOSPC: no space left on device, write'],
+  ['rm -f p; mkfifo p; exec 3<>p 4>p 3<&-; "$@" >&4', 'write EPIPE'],
+] as const) {
+  test(`keys create and rotate › nowhere to print the key, by ${shell} › fail, and name the key, which can be revoked`, async () => {
+    const folder = await createKeyFolder();
+    const within = ['bash', '-c', shell, 'bash'];
+    for (const [line, id] of [
+      ['keys create --name lost', 2],
+      ['keys rotate 1 --overlap 0s', 3],
+    ] as const) {
+      const finished = await runProgram(line.split(' '), { cwd: folder.path, within });
+      const told = `standard output cannot be written: ${why}; revoke key ${id}, whose text is lost, and create another`;
+      assertRefused(finished, 1, told);
+      await folder.keys(`revoke ${id}`);
+    }
+  });
+}
+
+test('pets generate and list › to a full disk › fail, also if it cuts their only write short', async () => {
   const folder = await createKeyFolder();
-  const within = ['sh', '-c', 'exec "$0" "$@" > /dev/full'];
-  const args = ['keys', 'create', '--name', 'lost'];
-  const { status, stderr } = await runProgram(args, { cwd: folder.path, within });
-  assert.equal(status, 1);
-  assert.match(stderr, /^petstore: .*no space left.*$/m);
-  assert.match(stderr, /^Key 2 \(lost\) for staging/m);
-  await folder.keys('revoke 2');
-  const generated = await runProgram(['pets', 'generate'], { cwd: folder.path, within });
-  assert.match(generated.stderr, /^petstore: [^\n]*no space left[^\n]*\n$/);
+  await using store = await openStore(folder.store, { create: false });
+  await store.pets.merge(repeat(1_000));
+  for (const line of ['pets generate', 'pets list --limit 1000 --json', 'pets export']) {
+    for (const shell of ['"$@" > /dev/full', 'ulimit -f 4; "$@" > file']) {
+      const within = ['bash', '-c', shell, 'bash'];
+      const { status, stderr } = await runProgram(line.split(' '), { cwd: folder.path, within });
+      assert.equal(status, 1, line);
+      assert.match(
+        stderr,
+        /^petstore: (?:ENOSPC: no space left on device|EFBIG: file too large), write\n/,
+      );
+    }
+  }
 });
 
 test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {

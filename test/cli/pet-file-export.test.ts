@@ -153,6 +153,8 @@ test('pets export › to a reader that has gone › ends quietly', async (t) => 
       done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     },
   });
+  // As in the program.
+  reader.on('error', () => undefined);
   t.mock.getter(process, 'stdout', () => reader);
   await writePets({}, source);
   assert.equal(writes, 3);

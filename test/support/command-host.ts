@@ -1,6 +1,6 @@
 /** Runs the commands that `command.ts` sends, one after the other, as the program would run each. */
 
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { run } from '../../src/cli/run.ts';
 import type { Run } from './command.ts';
 import { until } from './until.ts';
@@ -10,11 +10,11 @@ const countOpen = () => process.getActiveResourcesInfo().length;
 
 const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
 for (const name of ['stdout', 'stderr'] as const) {
-  const write: Writable['_write'] = (chunk, encoding, done) => {
-    written[name].push(Buffer.from(chunk, encoding));
+  const write: Writable['_write'] = (chunk, _encoding, done) => {
+    written[name].push(chunk);
     done();
   };
-  Object.assign(process[name], { _write: write, _writev: undefined });
+  Object.defineProperty(process, name, { value: new Writable({ write }) });
 }
 
 /** What was written since the last call. */

@@ -8,6 +8,7 @@ import { UNPRINTABLE } from '../../printable.ts';
 import type { Store } from '../../store.ts';
 import { createIdError, environmentOption, jsonOption } from '../options.ts';
 import { addExamples, say, toTable } from '../output.ts';
+import { print, writeOutput } from '../standard-output.ts';
 import { addStoreCommand, type PrintOptions, READS, withStore } from '../with-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -82,7 +83,7 @@ function parseDuration(text: string, secondsMin: number): number {
 
 async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {
   const { text, newKey } = createApiKey(options, Date.now());
-  printNewKey(text, await store.keys.add(newKey), options);
+  await printNewKey(text, await store.keys.add(newKey), options);
 }
 
 async function rotateKey(store: Store, id: number, options: RotateOptions): Promise<void> {
@@ -93,7 +94,7 @@ async function rotateKey(store: Store, id: number, options: RotateOptions): Prom
   const expires = expiresAt && expiresAt - createdAt;
   const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
   const { text, newKey } = createApiKey({ name, environment, readOnly, expires }, now);
-  printNewKey(text, await store.keys.rotate(id, newKey, oldExpiresAt), options);
+  await printNewKey(text, await store.keys.rotate(id, newKey, oldExpiresAt), options);
   say(`Key ${id} works until ${toTime(oldExpiresAt)}.`);
 }
 
@@ -104,12 +105,12 @@ async function revokeKey(store: Store, id: number): Promise<void> {
 
 async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   const keys = (await store.keys.list()).map(toPrintedKey);
-  if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
+  if (json) await print(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say(NO_KEY);
   else {
     const head = ['ID', 'NAME', 'ENVIRONMENT', 'MAY', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
     const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
-    process.stdout.write(await toTable([head, ...rows]));
+    await print(await toTable([head, ...rows]));
   }
 }
 
@@ -128,9 +129,13 @@ function toPrintedKey(key: ApiKey) {
 }
 
 /** Standard output has only the key, or one JSON object: a script can read it. */
-function printNewKey(text: string, key: ApiKey, { json }: PrintOptions): void {
+async function printNewKey(text: string, key: ApiKey, { json }: PrintOptions): Promise<void> {
   const printed = json ? JSON.stringify({ key: text, ...toPrintedKey(key) }) : text;
-  process.stdout.write(`${printed}\n`);
+  await writeOutput(`${printed}\n`).catch((cause) => {
+    const lost = `revoke key ${key.id}, whose text is lost, and create another`;
+    const message = `standard output cannot be written: ${cause.message}; ${lost}`;
+    throw new PetstoreError('bad_request', message, { cause });
+  });
   const { id, name, environment, isReadOnly, expiresAt } = key;
   const rights = isReadOnly ? ', read-only' : '';
   const end = expiresAt === undefined ? 'never expires' : `expires at ${toTime(expiresAt)}`;

@@ -16,14 +16,8 @@ import {
   petChangeOptions,
   UsageError,
 } from '../options.ts';
-import {
-  addExamples,
-  countPets,
-  printUndo,
-  say,
-  toCorrectionTable,
-  toPetTable,
-} from '../output.ts';
+import { addExamples, countPets, say, toCorrectionTable, toPetTable } from '../output.ts';
+import { print, printUndo } from '../standard-output.ts';
 import { addStoreCommand, type PrintOptions, READS, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
@@ -80,8 +74,8 @@ function parseIdRange(text: string): IdRange {
 async function showPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
   const { json, database, ...query } = options;
   const { pets, next } = await store.pets.list(query);
-  if (json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
-  else if (pets.length > 0) process.stdout.write(await toPetTable(pets));
+  if (json) await print(`[${pets.map(toPetJson)}]\n`);
+  else if (pets.length > 0) await print(await toPetTable(pets));
   else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
@@ -106,7 +100,7 @@ async function removePets(
   const ranges = ids.filter((word) => word !== '-' && word !== '').map(parseIdRange);
   const removed = await pets.remove(ranges, dryRun || json);
   if (json) await printUndo(removed.map(toPetJson));
-  else process.stdout.write(await toPetTable(removed));
+  else await print(await toPetTable(removed));
   const [first] = removed;
   if (dryRun) return say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
   if (json) await pets.remove(ranges, false, removed);
@@ -129,7 +123,7 @@ async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): P
   }
   const pet = await pets.update(old, newPet as unknown as NewPet);
   const json = `{"was":${toPetJson(old)},"is":${toPetJson(pet)}}\n`;
-  process.stdout.write(options.json ? json : await toCorrectionTable([{ was: old, is: pet }]));
+  await print(options.json ? json : await toCorrectionTable([{ was: old, is: pet }]));
   say(`Pet ${id} is corrected: every running service shows the change from now on.`);
 }
 
@@ -140,6 +134,6 @@ async function getStored(pets: PetStore, id: bigint): Promise<Pet> {
 }
 
 async function printPet(pet: Pet, { json }: PrintOptions, done?: string): Promise<void> {
-  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toPetTable([pet]));
+  await print(json ? `${toPetJson(pet)}\n` : await toPetTable([pet]));
   if (done !== undefined) say(`Pet ${pet.id} ${done}.`);
 }

@@ -5,6 +5,7 @@ import type { OpenApiOptions } from '../../http/openapi.ts';
 import { SERVE_OPTIONS } from '../../service/serve-options.ts';
 import { environmentOption, toSetting } from '../options.ts';
 import { addExamples } from '../output.ts';
+import { print } from '../standard-output.ts';
 
 const { host, port, environment, baseUrl } = SERVE_OPTIONS;
 
@@ -24,6 +25,6 @@ export function addOpenApi(program: Command): void {
     .addOption(environmentOption())
     .action(async (options: OpenApiOptions) => {
       const { writeOpenApi } = await import('../../http/openapi.ts');
-      process.stdout.write(`${writeOpenApi(options, 2)}\n`);
+      await print(`${writeOpenApi(options, 2)}\n`);
     });
 }
