@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -53,8 +54,8 @@ export function createPrivateFile(file: string): void {
  * Writes a file whole, or not at all, also when a signal ends the process.
  *
  * @param write fills an empty file; the file gets its name once its content is on the disk.
- * @param replace whether the file may exist.
- * @throws PetstoreError `bad_request` when the file exists or cannot be written.
+ * @param replace whether the file may exist; a new file is a database.
+ * @throws PetstoreError `bad_request` when the file or a log of it exists, or the file cannot be written.
  */
 export async function writePrivateFile<T>(
   file: string,
@@ -69,6 +70,7 @@ export async function writePrivateFile<T>(
   };
   for (const signal of SIGNALS) process.once(signal, end);
   try {
+    if (!replace) refuseOldLog(file);
     createPrivateFile(partial);
     const result = await write(partial);
     await syncToDisk(partial);
@@ -86,6 +88,7 @@ export async function writePrivateFile<T>(
 
 /** Gives the partial file its name, unless anything has this name. */
 function nameNewFile(partial: string, file: string): void {
+  refuseOldLog(file);
   try {
     linkSync(partial, file);
     return;
@@ -98,6 +101,13 @@ function nameNewFile(partial: string, file: string): void {
   } catch (cause) {
     rmSync(file);
     throw cause;
+  }
+}
+
+/** SQLite would take what an earlier database of this name has left for a part of the new one. */
+function refuseOldLog(file: string): void {
+  for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => existsSync(each))) {
+    throw new PetstoreError('bad_request', `${log} is of another database: move it away`);
   }
 }
 

@@ -18,7 +18,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import { APPLICATION_ID, LAYOUT } from '../../src/storage/migrations.ts';
-import { openStore } from '../../src/storage/open.ts';
+import { copyStore, fillStore, openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/layout.ts';
@@ -78,6 +78,8 @@ async function assertLeft(file: string, bytes: Buffer): Promise<void> {
   assert.equal((await readdir(dirname(file))).length, 1);
 }
 
+const toFile = (address: string) => address.replace('sqlite:', '');
+
 const FOREIGN = 'belongs to another program';
 const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
@@ -125,6 +127,36 @@ for (const [what, damageSome] of [
       names.filter((name) => name.includes('backup')),
       [],
     );
+  });
+}
+
+for (const [what, end, fill] of [
+  ['copyStore', '-wal', (to: string, from: string) => copyStore(from, to)],
+  ['copyStore', '-journal', (to: string, from: string) => copyStore(from, to)],
+  ['fillStore', '-wal', (to: string) => fillStore(to, false, ({ pets }) => pets.add(REX))],
+  [
+    'fillStore, while it works,',
+    '-wal',
+    (to: string) => fillStore(to, false, () => writeFile(`${toFile(to)}-wal`, 'Rex')),
+  ],
+  [
+    'store.backup',
+    '-wal',
+    async (to: string, from: string) => {
+      await using store = await openStore(from, { create: false });
+      await store.backup(toFile(to));
+    },
+  ],
+] as const) {
+  test(`${what} › to a new file beside an old ${end} › is refused, and leaves this as it was`, async () => {
+    const file = createFile();
+    const log = `${file}${end}`;
+    if (!what.includes('while')) await writeFile(log, 'Rex');
+    const message = `${log} is of another database: move it away`;
+    const filling = fill(`sqlite:${file}`, `sqlite:${await createDatabase(1)}`);
+    await assert.rejects(filling, { name: 'PetstoreError', code: 'bad_request', message });
+    assert.equal(await readFile(log, 'utf8'), 'Rex');
+    assert.deepEqual(await readdir(dirname(file)), [`store.db${end}`]);
   });
 }
 
