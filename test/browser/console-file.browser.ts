@@ -17,7 +17,7 @@ import {
   waitForList,
 } from '../support/console.ts';
 import { describePages } from '../support/page-tests.ts';
-import { startService } from '../support/program.ts';
+import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -357,13 +357,39 @@ describePages('console, add many', start, (test, stage) => {
       }
     });
     await addAll(page);
-    const told = /^key is not accepted: .+\n\d of 80 added/;
+    const told =
+      /^key is not accepted: .+\n[0-2] of 80 added\. Another key adds the whole file again: /;
     await page.locator('#key-error', { hasText: told }).waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     assert.equal(await page.locator('#work, #forget').filter({ visible: true }).count(), 0);
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.ok(passed <= 2 * AT_A_TIME, `${passed} requests`);
     assert.equal(await isWarning(page), false);
+  });
+
+  test('console, add many › again after a refusal and a removed pet › adds the rest, and says what is there', async (page) => {
+    let stored = 2;
+    await page.route('**/v1/pets', async (route: Route) => {
+      if (isFirst(route, 2)) return route.continue();
+      await until(async () => (await countAdded('Gone')).pets === stored);
+      const forbidden = { code: 'forbidden', message: 'may only read', status: 403 };
+      await route.fulfill({ status: 403, json: forbidden });
+    });
+    const addUntil = async (hasText: RegExp) => {
+      await addFile(page, createCsv('Gone', 4));
+      await page.locator('#file-added, #file-form [role=alert]', { hasText }).waitFor();
+    };
+    await addUntil(/^may only read\n[0-2] of 4 added\. Another key adds the whole file again: /);
+    const pets = await listPets(stage.service);
+    const id = /"id":(\d+),"name":"Gone 0"/.exec(pets.join())?.[1] ?? '';
+    const args = ['pets', 'remove', id, '--database', 'sqlite:petstore.db'];
+    assert.equal((await runProgram(args, { cwd: folder })).status, 0);
+    stored = 1;
+    await addUntil(/\n0 of 4 added(; already there: 1)?(; removed since: 1)?\. Another key/);
+    await page.unrouteAll();
+    await addUntil(/^2 of 4 added; already there: 1; removed since: 1\.$/);
+    await addUntil(/^0 of 4 added; already there: 3; removed since: 1\.$/);
+    assert.deepEqual(await countAdded('Gone'), { pets: 3, names: 3 });
   });
 
   test('console, add many › stopped while it looks into the store › shows nothing, and takes the next file', async (page) => {
