@@ -45,7 +45,7 @@ export const ENDS: Readonly<Record<string, { writes?: Write[]; files?: File[] }>
       ['new.csv', 'pets list --after 2', /^4 +Zoë/m, /No pets/],
       ['new.csv', 'pets list --after 0', /^2 +Zoë/m, /No pets|there is no /, 'none'],
       ['old.csv --update --json', 'pets import old.csv --update --dry-run', /0 corr/, /1 corr/],
-      ['ids.csv --by-id', 'pets import ids.csv --by-id --dry-run', /^would be: 1 add/, /2 added/],
+      ['ids.csv --by-id', 'pets import ids.csv --by-id --dry-run', / 1 added/, /2 added/],
     ],
   },
   'pets export': { files: [['pets.csv', 'exported']] },
