@@ -18,11 +18,18 @@ describe('backup', () => {
 
   test('backup › to a file, and with --keep to folders that are not there › is for its owner only', async () => {
     await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '3'], { cwd });
-    const { status, stdout, stderr } = await runCommand(['backup', 'copy.db'], { cwd });
-    const said = `The store is copied to copy.db.\nStore: sqlite:${cwd}/petstore.db\n`;
-    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: said });
-    const exported = await runCommand(['pets', 'export', '--database', 'sqlite:copy.db'], { cwd });
-    assert.equal(exported.stdout, '{"id":1,"name":"Rex","categoryId":3}\n');
+    // SQLite could read the second as a URI.
+    const copies = ['copy.db', 'file:copy.db?mode=rw'];
+    for (const copy of copies) {
+      const { status, stdout, stderr } = await runCommand(['backup', copy], { cwd });
+      const said = `The store is copied to ${copy}.\nStore: sqlite:${cwd}/petstore.db\n`;
+      assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: said });
+      const args = ['pets', 'export', '--database', `sqlite:${copy}`];
+      const exported = await runCommand(args, { cwd });
+      assert.equal(exported.stdout, '{"id":1,"name":"Rex","categoryId":3}\n');
+      assert.equal((await stat(join(cwd, copy))).mode & 0o777, 0o600);
+    }
+    assert.deepEqual((await readdir(cwd)).sort(), [...copies, 'petstore.db']);
     await runCommand(['backup', '--keep', '1', 'new/backups'], { cwd });
     assert.equal((await readdir(join(cwd, 'new/backups'))).length, 1);
     for (const folder of ['new', 'new/backups']) {

@@ -21,7 +21,7 @@ import { APPLICATION_ID, LAYOUT } from '../../src/storage/migrations.ts';
 import { copyStore, fillStore, openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { isInconsistent, migrate } from '../../src/storage/sqlite/layout.ts';
+import { finishCopy, isInconsistent, migrate } from '../../src/storage/sqlite/layout.ts';
 import { OLDER_LAYOUT, openOlder } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
 import {
@@ -159,6 +159,11 @@ for (const [what, end, fill] of [
     assert.deepEqual(await readdir(dirname(file)), [`store.db${end}`]);
   });
 }
+
+test('finishCopy › an empty file › is refused', async () => {
+  const file = await write('');
+  assert.throws(() => finishCopy(file), { message: `the database ${file} ${DAMAGED}` });
+});
 
 describe('opening', { concurrency: 2 }, () => {
   test('keys create › three at once on a database that is not there › all make their key', async () => {

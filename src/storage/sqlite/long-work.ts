@@ -1,5 +1,6 @@
 /** Imports, copies and backups: work of any length on SQLite. */
 
+import { resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import type { Engine, Session, Transaction } from '../engine.ts';
 import { createQueue } from '../queue.ts';
@@ -33,7 +34,8 @@ export function createLongWork(
     try {
       // Without a snapshot, SQLite begins the copy again whenever another process writes.
       connection.exec('begin; select 1 from sqlite_schema');
-      await backup(connection, copy);
+      // SQLite would read a relative path such as `file:x` as a URI.
+      await backup(connection, resolve(copy));
       finishCopy(copy, file);
     } catch (error) {
       // Any other error comes from the copy.
