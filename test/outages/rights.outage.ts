@@ -58,7 +58,7 @@ test('rights › each documented right that is missing › ends the start with i
     const grant = `grant ${right} on ${table} to petstore`;
     await assert.rejects(openStore(address, { create: true, isServed: true }), {
       name: 'PetstoreError',
-      message: `the role petstore needs more rights on the database: ${grant}`,
+      message: `the role petstore needs more rights on the database: set search_path = 'public'; ${grant}`,
     });
     await asOwner(grant);
   }
@@ -78,7 +78,7 @@ test('rights › only to select › is enough to read, and a start names every g
   assertRefused(
     await serve(),
     1,
-    'the role petstore needs more rights on the database: grant insert, update on api_keys to petstore; grant update on api_keys_id to petstore; grant delete, insert, update on idempotency_keys to petstore; grant insert on pets to petstore; grant update on pets_id to petstore',
+    "the role petstore needs more rights on the database: set search_path = 'public'; grant insert, update on api_keys to petstore; grant update on api_keys_id to petstore; grant delete, insert, update on idempotency_keys to petstore; grant insert on pets to petstore; grant update on pets_id to petstore",
   );
   for (const args of [
     ['keys', 'list'],

@@ -255,7 +255,7 @@ test('a sequence › that was set back › fails a start and each create; the pr
   await assert.rejects(store.keys.add(createNewKey()), inUse);
   await assert.rejects(pets.merge(repeat(1)), inUse);
   const remedies = message.match(
-    /(?<=^the database gives ids that are in use: .*)select setval[^;]+/g,
+    /(?<=^the database gives ids that are in use: set search_path = .*)select setval[^;]+/g,
   );
   assert.equal(remedies.length, 2);
   const follow = () => Promise.all(remedies.map((remedy: string) => database.query(remedy)));

@@ -69,7 +69,9 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     skip: NO_SESSIONS,
   }, async () => {
     await using database = await createEmptyDatabase();
-    await database.query('create schema shop');
+    const { pets: others } = await database.open();
+    // The first schema of the path of others is empty.
+    await database.query('create schema shop; create schema authorization current_user');
     const query = '?application_name=shop&options=-csearch_path%3Dshop';
     const { pets } = await database.open({ query });
     assert.equal(await pets.find(1n), undefined);
@@ -77,13 +79,20 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       from pg_stat_activity
       where datname = current_database() and application_name in ('petstore', 'shop')`;
     assert.deepEqual(await database.query(named), [{ application_name: 'shop', is_there: true }]);
-    // Its printed SQL is pasted into a session whose path leads elsewhere.
-    await pets.merge(repeat(3));
-    await database.query("select setval('shop.pets_id', 1)");
-    const { message } = await database.open({ query, isServed: true }).catch((error) => error);
-    await database.query(message.replace(/^.* in use: /, ''));
-    const { pets: served } = await database.open({ query, isServed: true });
-    assert.equal((await served.add(REX)).id, 4n);
+    for (const each of [pets, others]) await each.merge(repeat(3));
+    for (const [schema, fail, id] of [
+      ['shop', () => pets.add(REX), 4n],
+      ['shop', () => database.open({ query, isServed: true }), 5n],
+      ['public', () => database.open({ isServed: true }), 4n],
+    ] as const) {
+      await database.query(`select setval('${schema}.pets_id', 1)`);
+      const { message } = await fail().catch((error) => error);
+      // It is pasted into a session whose path leads elsewhere.
+      const pasted = database.query(message.replace(/^.* in use: /, ''));
+      await assert.doesNotReject(pasted, schema);
+      const added = (schema === 'shop' ? pets : others).add(REX);
+      assert.deepEqual(await added.catch(String), { ...REX, id });
+    }
   });
 
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';

@@ -9,6 +9,7 @@ export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 
 const POOLER_REFUSAL = '08P01';
+const ID_IN_USE = '23505';
 
 /** The driver gives this error no code, so its text stands in the place of the code. */
 export const NO_TLS = 'The server does not support SSL connections';
@@ -27,7 +28,7 @@ type Reasons = readonly (readonly [reason: string, ...starts: string[]])[];
 /** What the operator must change. */
 export const LASTING: Reasons = [
   ['cannot grow: no id is left', '2200H'],
-  [`gives ids that are in use: ${NUMBERED.map(toSequenceRemedy).join('; ')}`, '23505'],
+  ['gives ids that are in use', ID_IN_USE],
   [
     'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
     '28000',
@@ -83,10 +84,18 @@ export const PASSING: Reasons = [
   ['cannot be reached: its host is not known', 'ENOTFOUND'],
 ];
 
-/** SQL that moves a sequence on to the ids that are in use. It waits for all who take ids; else it could move it back. */
-export function toSequenceRemedy(table: string): string {
-  const last = `greatest((select max(id) from ${table}), (select last_value from ${table}_id))`;
-  return `select setval('${table}_id', ${last}) from pg_advisory_xact_lock('${table}_id'::regclass::int, -1)`;
+/** SQL to paste, also into a session whose path leads to another schema. In single quotes: JSON escapes double quotes. */
+export function toPasted(schema: string, statements: readonly string[]): string {
+  return [`set search_path = ${pg.escapeLiteral(schema)}`, ...statements].join('; ');
+}
+
+/** SQL that moves sequences on to the ids that are in use. It waits for all who take ids; else it could move them back. */
+export function toSequenceRemedy(schema: string, tables: readonly string[] = NUMBERED): string {
+  const remedies = tables.map((table) => {
+    const last = `greatest((select max(id) from ${table}), (select last_value from ${table}_id))`;
+    return `select setval('${table}_id', ${last}) from pg_advisory_xact_lock('${table}_id'::regclass::int, -1)`;
+  });
+  return toPasted(schema, remedies);
 }
 
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
@@ -109,9 +118,16 @@ export function explain(error: unknown, isPooled = false): unknown {
   const reason = findReason(code, LASTING) ?? findReason(code, PASSING);
   if (reason === undefined && error instanceof pg.DatabaseError) return error;
   const what = reason ?? 'cannot be reached or does not answer in time';
+  return new PetstoreError('unavailable', `the database ${what}${toHint(error, isPooled)}`, {
+    cause: error,
+  });
+}
+
+function toHint(error: unknown, isPooled: boolean): string {
+  const code = toCode(error);
+  if (code === ID_IN_USE) return `: ${toSequenceRemedy(Object(error).schema)}`;
   // Without it, a pooler gets startup parameters that it refuses.
-  const hint = code === POOLER_REFUSAL && !isPooled ? '; the address needs pgbouncer=true' : '';
-  return new PetstoreError('unavailable', `the database ${what}${hint}`, { cause: error });
+  return code === POOLER_REFUSAL && !isPooled ? '; the address needs pgbouncer=true' : '';
 }
 
 /** The SQLSTATE of an error, also of an explained error. For an error of the driver its code, or else its text. */

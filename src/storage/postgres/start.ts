@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
-import { isAway, toSequenceRemedy } from './errors.ts';
+import { isAway, toPasted, toSequenceRemedy } from './errors.ts';
 import { toLastId } from './settled-mark.ts';
 
 const TRY_PAUSE_MS = 500;
@@ -49,14 +49,16 @@ export async function checkRights(connection: Connection): Promise<void> {
   if (missing.length === 0) return;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
   const what = `the role ${missing[0]?.[0]} needs more rights on the database`;
-  throw new PetstoreError('unavailable', `${what}: ${await toPasted(connection, grants)}`);
+  const schema = await readSchema(connection, String(missing[0]?.[1]));
+  throw new PetstoreError('unavailable', `${what}: ${toPasted(schema, grants)}`);
 }
 
-/** SQL to paste, also into a session whose path leads to another schema. */
-async function toPasted(connection: Connection, statements: readonly string[]): Promise<string> {
-  const [[schema] = []] = await connection.run('select quote_ident(current_schema())');
-  const path = schema === 'public' ? [] : [`set search_path = ${schema}`];
-  return [...path, ...statements].join('; ');
+/** The schema of a table or sequence. The first schema of the path may be another one. */
+async function readSchema(connection: Connection, name: string): Promise<string> {
+  const sql = `select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where pg_class.oid = to_regclass(?)`;
+  const [row] = await connection.run(sql, name);
+  return String(row?.[0]);
 }
 
 /** The tables whose sequence gives ids that are in use: it was set back, or a restore has left out its value. */
@@ -68,7 +70,7 @@ const FIND_BEHIND = NUMBERED.map(
 export async function checkSequences(connection: Connection): Promise<void> {
   const behind = await connection.run(FIND_BEHIND);
   if (behind.length === 0) return;
-  const remedies = behind.map(([name]) => toSequenceRemedy(String(name)));
-  const what = 'the database gives ids that are in use';
-  throw new PetstoreError('unavailable', `${what}: ${await toPasted(connection, remedies)}`);
+  const tables = behind.map(([name]) => String(name));
+  const remedy = toSequenceRemedy(await readSchema(connection, String(tables[0])), tables);
+  throw new PetstoreError('unavailable', `the database gives ids that are in use: ${remedy}`);
 }
