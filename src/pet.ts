@@ -26,8 +26,8 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-/** A pet of a file. Without an id, the store gives it one. */
-export type GivenPet = NewPet & { readonly id?: bigint };
+/** A pet of a file. Without an id, the store gives it one. It `lacks` the fields that its row does not speak of. */
+export type GivenPet = NewPet & { readonly id?: bigint; readonly lacks?: readonly string[] };
 
 type FieldTable = {
   readonly [Name in keyof NewPet]-?: Field & {

@@ -153,8 +153,13 @@ export interface Correction {
 
 export interface Corrections {
   readonly count: number;
-  /** How many pets get another value, and how many lose their value. */
-  readonly fields: readonly { name: keyof NewPet; changed: number; removed: number }[];
+  /** How many pets get another value, how many lose their value, and for how many of these the file lacks the field. */
+  readonly fields: readonly {
+    readonly name: keyof NewPet;
+    readonly changed: number;
+    readonly removed: number;
+    readonly lacking: number;
+  }[];
   /** Gives them by id, up to a thousand at once. */
   list(): AsyncIterable<readonly Correction[]>;
 }

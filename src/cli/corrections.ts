@@ -2,26 +2,19 @@
 
 import { PetstoreError } from '../error.ts';
 import { writeJson } from '../json.ts';
-import { NEW_PET_FIELDS } from '../pet.ts';
+import { GIVEN_PET_FIELDS, NEW_PET_FIELDS } from '../pet.ts';
 import type { Correction, Corrections } from '../store.ts';
 import { countPets, say, toCorrectionTable } from './output.ts';
 import { print, printUndo } from './standard-output.ts';
 
 const SHOWN_MAX = 20;
 
-/**
- * @param missing the optional fields that no row of the file has.
- * @throws PetstoreError `bad_request` when a pet would lose the value of one of them, or it is a column of CSV.
- */
-export function refuseLoss(
-  { fields }: Corrections,
-  missing: readonly string[],
-  isCsv: boolean,
-): void {
-  for (const name of missing) {
-    const removed = fields.find((field) => field.name === name)?.removed ?? 0;
-    if (removed === 0 && !isCsv) continue;
-    const loss = removed > 0 ? `, or ${countPets(removed)} would lose it` : '';
+/** @throws PetstoreError `bad_request` for a missing column of CSV, or if a row without a field would remove its value. */
+export function refuseLoss({ fields }: Corrections, missing: readonly string[]): void {
+  for (const { name } of GIVEN_PET_FIELDS) {
+    const lacking = fields.find((field) => field.name === name)?.lacking ?? 0;
+    if (lacking === 0 && !missing.includes(name)) continue;
+    const loss = lacking > 0 ? `, or ${countPets(lacking)} would lose it` : '';
     const remedy = `correct a file of "pets export"; an empty cell, or null in JSON, takes a value away`;
     const message = `--update needs the field "${name}"${loss}: ${remedy}`;
     throw new PetstoreError('bad_request', message);

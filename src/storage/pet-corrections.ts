@@ -7,10 +7,11 @@ import { COLUMNS, FIELDS, PET_COLUMNS, toJsonSql, toPet } from './pet-row.ts';
 const CORRECTIONS_AT_ONCE = 1_000;
 
 const WAS = COLUMNS.map((column) => `was_${column}`);
-/** For each column, how many pets get another value, and how many lose their value. */
-const COUNTS = COLUMNS.flatMap((column) => [
+/** The counts of each field of `Corrections`. */
+const COUNTS = FIELDS.flatMap(({ name, column }) => [
   `count(case when ${column} is distinct from was_${column} then ${column} end)`,
   `count(case when ${column} is null then was_${column} end)`,
+  `count(case when ${column} is null and lacks like '%,${name},%' then was_${column} end)`,
 ]);
 
 export const areSame = (one: string, other: string) =>
@@ -25,15 +26,15 @@ export async function findCorrections(
   const columns = COLUMNS.map((column) => `staged.${column}, pets.${column} as was_${column}`);
   // So written, each staged id is looked up. For a join by `=`, PostgreSQL may read all pets of the store.
   await read(
-    `create temporary table ${table} as select staged.id, ${columns} from ${staged} as staged cross join pets
+    `create temporary table ${table} as select staged.id, lacks, ${columns} from ${staged} as staged cross join pets
       where pets.id between staged.id and staged.id and not (${areSame('pets.', 'staged.')})`,
   );
   await read(`create index ${table}_id on ${table} (id)`);
   const [row = []] = await read(`select count(*), ${COUNTS} from ${table}`);
   const [count = 0, ...counts] = row.map(Number);
   const fields = FIELDS.map(({ name }, index) => {
-    const [changed = 0, removed = 0] = counts.slice(2 * index);
-    return { name, changed, removed };
+    const [changed = 0, removed = 0, lacking = 0] = counts.slice(3 * index);
+    return { name, changed, removed, lacking };
   });
   return { count, fields, list: () => listCorrections(read, table) };
 }

@@ -62,9 +62,12 @@ function stage<T>(
   const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
   const corrections = `${staged}_changes`;
   return inSession(async (session) => {
-    await session.read(`create temporary table ${staged} as ${SELECT} limit 0`);
+    const columns = [...PET_COLUMNS, 'lacks'];
+    await session.read(
+      `create temporary table ${staged} as select ${PET_COLUMNS}, '' as lacks from pets limit 0`,
+    );
     try {
-      for await (const batch of toBatches(pets)) await session.insert(staged, PET_COLUMNS, batch);
+      for await (const batch of toBatches(pets)) await session.insert(staged, columns, batch);
       return await work(session, staged, corrections);
     } finally {
       for (const table of [corrections, staged]) {
@@ -81,7 +84,7 @@ async function* toBatches(pets: AsyncIterable<GivenPet>): AsyncGenerator<readonl
   let batch: Row[] = [];
   for await (const pet of pets) {
     if (pet.id === undefined) newPets += 1n;
-    batch.push([pet.id ?? -newPets, ...toRow(pet)]);
+    batch.push([pet.id ?? -newPets, ...toRow(pet), `,${pet.lacks ?? ''},`]);
     if (batch.length === PETS_AT_ONCE) {
       yield batch;
       batch = [];

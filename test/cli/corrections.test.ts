@@ -22,6 +22,14 @@ async function prepare(store: Store, place: { folder: string; address: string },
   };
 }
 
+const HEAD = 'id,name,categoryId,status\n';
+const REMEDY =
+  'correct a file of "pets export"; an empty cell, or null in JSON, takes a value away; nothing was imported';
+const needs = (name: string, loss = '') =>
+  `petstore: --update needs the field "${name}"${loss}: ${REMEDY}`;
+const MARKED =
+  "petstore: every name begins with ': name the column 'name if a spreadsheet put it there, or else import NDJSON; nothing was imported";
+
 testLasting(
   'pets import --update › beside a client that creates › shows what changes, and prints what undoes it',
   async (store, place) => {
@@ -61,6 +69,8 @@ testLasting(
       '0 added, 1,025 corrected, 1 unchanged',
     ]);
     assert.equal((await store.pets.find(2n))?.status, 'sold');
+    const lacking = await importText('a.ndjson', done.stdout.replace(',"status":null', ''));
+    assert.deepEqual(lacking.lines, [needs('status', ', or 1 pet would lose it')]);
     const undone = await importText('undo.ndjson', done.stdout);
     assert.deepEqual(undone.lines.slice(1), [
       'change categoryId of 2 pets, remove status of 1,025 pets',
@@ -73,13 +83,6 @@ testLasting(
   },
 );
 
-const HEAD = 'id,name,categoryId,status\n';
-const REMEDY =
-  'correct a file of "pets export"; an empty cell, or null in JSON, takes a value away; nothing was imported';
-const needs = (name: string, loss = '') =>
-  `petstore: --update needs the field "${name}"${loss}: ${REMEDY}`;
-const MARKED =
-  "petstore: every name begins with ': name the column 'name if a spreadsheet put it there, or else import NDJSON; nothing was imported";
 const SOLD = { ...REX, status: 'sold' } as const;
 const OLD = 'Rex sold, Tom sold, Mia -';
 
@@ -101,7 +104,18 @@ for (const [name, text, refusal, pets] of [
     needs('status', ', or 1 pet would lose it'),
     OLD,
   ],
-  ['a.json', '[{"id":3,"name":"M","categoryId":1}]', '', 'Rex sold, Tom sold, M -'],
+  [
+    'a.json',
+    '[{"id":1,"name":"R","categoryId":1},{"id":2,"name":"T","categoryId":1,"status":"pending"}]',
+    needs('status', ', or 1 pet would lose it'),
+    OLD,
+  ],
+  [
+    'a.json',
+    '[{"id":1,"name":"R","categoryId":1,"status":null},{"id":3,"name":"M","categoryId":1}]',
+    '',
+    'R -, Tom sold, M -',
+  ],
 ] as const) {
   testOnFile(
     `pets import --update › ${name} of ${JSON.stringify(text)} › ${refusal ? 'is refused' : 'corrects'}`,

@@ -21,6 +21,8 @@ With --update the file takes precedence: a pet that was changed since the export
 The import tells if the store already has the first ${COMPARED_PETS} pets without an id: the file may have been
 added before. An import with new ids prints these ids: "pets remove" undoes it.`;
 
+const OPTIONAL = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
+
 interface ImportOptions extends PrintOptions, Omit<PetFileOptions, 'update'>, MergeOptions {
   readonly byId?: boolean;
 }
@@ -55,18 +57,19 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
   await withProgress('imported', async (progress) => {
     const petFile = { ...options, file };
     const rows = readRows(petFile);
-    let missing = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
+    let missing = isCsv(petFile) ? OPTIONAL : [];
     let hasOtherIds = false;
     const parse = (value: unknown) => {
-      missing = missing.filter((name) => Object(value)[name] === undefined);
-      if (options.byId) return parseGivenPet(value);
+      const lacks = OPTIONAL.filter((name) => Object(value)[name] === undefined);
+      missing = missing.filter((name) => lacks.includes(name));
+      if (options.byId) return { ...parseGivenPet(value), lacks };
       hasOtherIds ||= Boolean(Object(value).id);
       return parseNewPetRow(value);
     };
     const onSame = (id: bigint) =>
       say(`the first rows of the file are in the store already, from the id ${id} on`);
     const onCorrections = async (corrections: Corrections) => {
-      refuseLoss(corrections, missing, isCsv(petFile));
+      refuseLoss(corrections, missing);
       await tellCorrections(corrections, options.json);
     };
     const pets = parseRows(progress.count(rows), parse, say);

@@ -198,7 +198,7 @@ for (const [what, id] of [
     const merging = merge(store, [toPet(7), toPet(2), sold], { update: true, onCorrections });
     await assert.rejects(merging, { message: new RegExp(`^pet ${id} differs: .*"Mia"`) });
     const fields = NEW_PET_FIELDS.map(({ name }) => {
-      return { name, changed: Number(name === 'status'), removed: 0 };
+      return { name, changed: Number(name === 'status'), removed: 0, lacking: 0 };
     });
     assert.deepEqual(told, [
       { count: 1, fields },
