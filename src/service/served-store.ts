@@ -20,7 +20,8 @@ const BACK = 'the database is back';
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
   const store = await openStore(options.database, {
     ...options,
-    create: true,
+    // A worker that replaces another one would make an empty store where the file is away.
+    create: cluster.isPrimary,
     olderLayout: 'migrate',
     warn: log.warn,
     // The primary checks and purges for all workers, because it serves no request.
