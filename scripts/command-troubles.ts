@@ -114,6 +114,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   '… read or removed': ['Old backups cannot be removed.', FILE, 'Give the user its folder.'],
   'standard output cannot': ['Its disk is full, or its reader ended.', 'df -h', 'Run it again.'],
   '… is a workbook': ['It is no CSV.', 'file FILE', 'Save the sheet as "CSV UTF-8".'],
+  '… is a file of the store': ['It would be replaced.', FILE, 'Name another file.'],
   '… is a socket': ['It is no file.', FILE, 'Name a file.'],
   'the name of the file must': ['The ending is unknown.', FILE, 'Rename it, or give `--format`.'],
   'a JSON file may have': ['It is too large to parse.', FILE, 'Export NDJSON.'],

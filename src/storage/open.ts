@@ -1,6 +1,6 @@
 /** From an address to an open store: the only file that knows both engines. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import type { Store } from '../store.ts';
 import { isMemoryAddress, MEMORY_ADDRESS, parseAddress } from './address.ts';
 import { type CopyOptions, copyDatabase, sayingSide } from './copy.ts';
@@ -10,6 +10,7 @@ import { createPetStore } from './pet-store.ts';
 import { writePrivateFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
+import { findIdentity } from './sqlite/file.ts';
 import { finishCopy } from './sqlite/layout.ts';
 
 /** @throws PetstoreError when the database cannot be used as it is; it is unchanged then. */
@@ -56,6 +57,15 @@ export function fillStore<T>(
 function findNewFile(address: string): string | undefined {
   const place = parseAddress(address);
   return place.kind === 'sqlite' && !existsSync(place.file) ? place.file : undefined;
+}
+
+/** Whether the file is one of those that the open store at the address has. */
+export function isFileOf(address: string, file: string): boolean {
+  const place = parseAddress(address);
+  const identity = findIdentity(file);
+  if (place.kind !== 'sqlite' || identity === undefined) return false;
+  const store = realpathSync(place.file);
+  return ['', '-wal', '-shm'].some((end) => findIdentity(store + end) === identity);
 }
 
 function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promise<T> {

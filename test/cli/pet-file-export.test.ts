@@ -12,9 +12,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
+import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { runCommand } from '../support/command.ts';
 import { readGood, refuses } from '../support/pet-file.ts';
-import { runProgram } from '../support/program.ts';
+import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll } from '../support/until.ts';
 
@@ -119,6 +120,23 @@ for (const [what, prepare, command, text = REX, file = 'place'] of [
     const { stderr } = await runProgram(args, { cwd, within: ['sh', '-c', command, 'sh'] });
     assert.equal(await readFile(join(cwd, 'got'), 'utf8'), text, stderr);
     assert.equal(shell(LIST_PLACES), places);
+  });
+}
+
+for (const file of ['store.db', 'link', 'real.db', 'real.db-wal']) {
+  test(`pets export › to ${file}, a file of the store itself › is refused, and leaves the store`, async () => {
+    const cwd = createProcessFolder();
+    const flags = ['--database', 'sqlite:store.db'];
+    const database = new SqliteConnection(join(cwd, 'real.db'), 0);
+    for (const name of ['store.db', 'link']) await symlink('real.db', join(cwd, name));
+    await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '1', ...flags], { cwd });
+    // It keeps the -wal.
+    database.run('select 1 from pets');
+    const args = ['pets', 'export', file, '--format', 'csv', ...flags];
+    const line = `${file} is a file of the store itself: name another file; nothing was exported`;
+    assertRefused(await runCommand(args, { cwd }), 1, line);
+    database.close();
+    assert.equal((await runCommand(['pets', 'export', ...flags], { cwd })).stdout, REX);
   });
 }
 

@@ -1,14 +1,16 @@
 /** `petstore pets export` and `generate`: the pets of a store, and samples, as files. */
 
 import { type Command, Option } from 'commander';
+import { PetstoreError } from '../../error.ts';
 import type { Pet } from '../../pet.ts';
 import type { ListQuery } from '../../pet-query.ts';
 import { generatePets } from '../../sample.ts';
+import { isFileOf } from '../../storage/open.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, isStream, type PetFileOptions, writePets } from '../pet-file.ts';
-import { READS, withStore } from '../with-store.ts';
+import { type CommandOptions, READS, withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
 With --excel, ' is before each name and each long number: a spreadsheet keeps these as texts, and
@@ -18,7 +20,9 @@ spreadsheet that writes 1.5, and not 1,5, commas are better: --format excel-comm
 /** More than a client may ask for, because each page is a query. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
-type ExportOptions = PetFileOptions & Partial<ListQuery> & { readonly excel?: boolean };
+type ExportOptions = PetFileOptions &
+  Partial<ListQuery> &
+  CommandOptions & { readonly excel?: boolean };
 
 export function addExportPets(pets: Command): void {
   const command = addExamples(
@@ -54,6 +58,10 @@ async function exportPets(
   const target = { file, format: options.excel ? 'excel' : options.format } as const;
   if (isStream(file)) return writePets(target, listAll(store, options));
   await withProgress('exported', async (progress) => {
+    if (file !== undefined && isFileOf(options.database, file)) {
+      const message = `${file} is a file of the store itself: name another file`;
+      throw new PetstoreError('bad_request', message);
+    }
     await writePets(target, progress.count(listAll(store, options)));
     say(`exported ${countPets(progress.pets)}`);
   });

@@ -89,7 +89,7 @@ export function createFileCheck(connection: SqliteConnection): () => void {
 }
 
 /** What distinguishes this file from any other of the same name; undefined when there is none. */
-function findIdentity(file: string): string | undefined {
+export function findIdentity(file: string): string | undefined {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;
 }
