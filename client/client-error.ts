@@ -33,9 +33,15 @@ export class PetstoreClientError extends Error {
     this.code = code;
     this.status = response?.status ?? 0;
     this.requestId = response?.headers.get('x-request-id') ?? undefined;
-    const seconds = response?.headers.get('retry-after') ?? '';
-    this.retryAfterSeconds = /^\d+$/.test(seconds) ? Number(seconds) : undefined;
+    this.retryAfterSeconds = findSeconds(response?.headers.get('retry-after') ?? '');
   }
+}
+
+/** The seconds of a Retry-After, which may be an HTTP date (RFC 9110 section 10.2.3). */
+function findSeconds(text: string): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text);
+  const ms = Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms / 1_000));
 }
 
 /** The error codes of Node and Bun. Deno and browsers give none. */
@@ -54,10 +60,13 @@ export function createNoAnswer(
   timeoutMs: number | undefined,
 ): PetstoreClientError {
   // Node wraps the error with the code; Bun does not.
-  const { cause = error } = Object(error);
+  const cause = Object(error).cause ?? error;
+  // A `fetch` of the caller may throw anything.
+  const { code: reason, message = 'fetch failed' } =
+    typeof cause === 'string' ? { code: '', message: cause } : Object(cause);
   const [code, words] =
     timeoutMs === undefined
-      ? (CAUSES[cause.code] ?? ['no_answer', cause.message])
+      ? (CAUSES[reason] ?? ['no_answer', message])
       : (['timed_out', `nothing came within ${timeoutMs} ms`] as const);
   return new PetstoreClientError(code, `no answer from ${baseUrl}: ${words}`, undefined, {
     cause: error,

@@ -107,3 +107,9 @@ export function checkApiKey(key: unknown): string {
   if (typeof key === 'string' && API_KEY.test(key)) return key;
   throw new TypeError('apiKey must be a string of ASCII characters without white space');
 }
+
+/** @throws TypeError for a value that Headers would make a text of, such as `null`. */
+export function checkField(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new TypeError(`${name} must be a string`);
+}

@@ -10,6 +10,7 @@ import {
 import {
   type CallOptions,
   checkApiKey,
+  checkField,
   checkRetries,
   checkTimeoutMs,
   type PetstoreClientOptions,
@@ -111,7 +112,7 @@ async function createHeaders(
   if (!globalThis.navigator?.userAgent?.startsWith('Mozilla/')) {
     headers.set('User-Agent', USER_AGENT);
   }
-  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+  for (const [name, value] of Object.entries(fields)) headers.set(name, checkField(name, value));
   return headers;
 }
 

@@ -53,6 +53,24 @@ for (const [reason, code, words] of [
   });
 }
 
+for (const [what, thrown, words] of [
+  ['nothing', undefined, 'fetch failed'],
+  ['an error whose cause is null', new Error('it broke', { cause: null }), 'it broke'],
+  ['an error whose cause is a text', new Error('it broke', { cause: 'the tunnel' }), 'the tunnel'],
+  ['an object without a text', Object.create(null), 'fetch failed'],
+] as const) {
+  test(`client › a fetch of the caller that throws ${what} › is no answer, which the message tells`, async () => {
+    const petstore = new PetstoreClient({
+      ...SERVICE,
+      fetch: () => Promise.reject(thrown),
+      retries: 0,
+    });
+    const message = `no answer from ${SERVICE.baseUrl}: ${words}`;
+    const expected = { name: 'PetstoreClientError', code: 'no_answer', message, cause: thrown };
+    await assert.rejects(petstore.listPage(), expected);
+  });
+}
+
 test('client › a Link to other pages too › has the cursor of the next page', async () => {
   const link = '<https://petstore.test/?cursor=a>; rel="help", </v1/pets?cursor=b%2B>; rel="next"';
   const fetch = async () => new Response('[]', { headers: { link } });
@@ -73,8 +91,7 @@ function watchPauses({ mock }: TestContext): readonly number[] {
 
 test('client › 503 for ever › pauses between its tries for longer and longer, for 5 s at most', async (t) => {
   const pauses = watchPauses(t);
-  // A time of day is no count of seconds.
-  const { petstore } = createRefused(503, { 'retry-after': 'Sat, 01 Jan 2000 00:00:00 GMT' });
+  const { petstore } = createRefused(503, { 'retry-after': 'soon' });
   const expected = { code: 'unavailable', retryAfterSeconds: undefined };
   await assert.rejects(petstore.listPage({ retries: 20 }), expected);
   assert.equal(pauses.length, 20);
@@ -85,6 +102,22 @@ test('client › 503 for ever › pauses between its tries for longer and longer
   // Clients that were refused together do not come back together.
   assert.equal(new Set(pauses).size, 20);
 });
+
+for (const [at, seconds] of [
+  ['Sat, 01 Jan 2000 00:00:30 GMT', 30],
+  ['Fri, 31 Dec 1999 00:00:00 GMT', 0],
+] as const) {
+  test(`client › a Retry-After that is the date ${at} › waits until then`, async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2000, 0, 1) });
+    const pauses = watchPauses(t);
+    const { petstore } = createRefused(503, { 'retry-after': at });
+    await assert.rejects(petstore.listPage({ retries: 1 }), { retryAfterSeconds: seconds });
+    assert.deepEqual(
+      pauses.map((ms) => Math.floor(ms / 1_000)),
+      [seconds],
+    );
+  });
+}
 
 test('client › a Retry-After of 61 s › throws at once, and tells how long it is', async () => {
   const { petstore, sent } = createRefused(503, { 'retry-after': '61', 'x-request-id': 'seven' });

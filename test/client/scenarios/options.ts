@@ -69,8 +69,18 @@ export const OPTION_SCENARIOS: Scenarios = {
     },
 
   'client › headers that cannot be sent › are refused, and not tried again': async (place) => {
-    const headers = { 'X-Trace': 'line\nend' };
-    await fails(() => readFields(place, {}, { headers }), { name: 'TypeError' });
+    for (const value of ['line\nend', null, undefined, 7]) {
+      const headers = { 'X-Trace': value };
+      await fails(() => readFields(place, {}, { headers }), { name: 'TypeError' });
+    }
+  },
+
+  'create › an idempotencyKey that is no string › is refused by name': async (place) => {
+    const message = /^Idempotency-Key must be a string$/;
+    for (const idempotencyKey of [null, 7, {}] as never[]) {
+      const create = () => open(place).create({ name: 'Rex', categoryId: 3 }, { idempotencyKey });
+      await fails(create, { name: 'TypeError', message });
+    }
   },
 
   'client › onRequest and onResponse › see each try, and may add a header': async (place) => {
