@@ -173,9 +173,9 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Add it to the address.',
   ],
   'sslcert, sslkey and sslrootcert must': [
-    'A file of the address is missing or closed.',
+    'A file of the address is missing, closed or wrong.',
     'ls -l FILE',
-    'Correct the path, or its rights.',
+    'Correct its path, rights or text.',
   ],
   'the store to copy': [
     'A newer release made it.',

@@ -1,7 +1,10 @@
 /** What only PostgreSQL has: opening and conflicts. */
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { LAYOUT } from '../../src/storage/migrations.ts';
@@ -16,6 +19,7 @@ import {
 import { listMessages } from '../support/list-messages.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { addOnce, REX, repeat } from './contract/data.ts';
 import { age } from './contract/engines.ts';
@@ -95,12 +99,17 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     }
   });
 
+  const encrypted = join(createProcessFolder(), 'client.key');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const cipher = { cipher: 'aes-256-cbc', passphrase: 'secret' };
+  writeFileSync(encrypted, privateKey.export({ type: 'pkcs8', format: 'pem', ...cipher }));
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';
   for (const [what, rest, message] of [
     ['a port where nothing listens', '127.0.0.1:1/pets', 'nothing listens there'],
     ['a host that is not known', 'db.invalid/pets', '(?:its host|does not answer)'],
     ['a folder without a socket', '/pets?host=/nowhere', 'does not answer in time'],
-    ['no certificate', '127.0.0.1/pets?sslrootcert=/no', 'sslrootcert must be files that can be'],
+    ['no certificate', '127.0.0.1:1/pets?sslrootcert=/no', 'sslrootcert must be PEM files'],
+    ['a key with a passphrase', `127.0.0.1:1/pets?sslkey=${encrypted}`, 'without a passphrase'],
   ] as const) {
     test(`openStore on postgresql › ${what} › is one line without the login`, async () => {
       await assertOneLine(LOGIN + rest, new RegExp(message));

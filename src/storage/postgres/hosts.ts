@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import pg, { type ClientConfig } from 'pg';
 import { PetstoreError } from '../../error.ts';
 import { parsePostgres } from '../address.ts';
@@ -42,15 +43,19 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
   if (mode === 'disable') return false;
   const read = (file?: string) => file && readFileSync(file, 'utf8');
   try {
+    const files = { cert: read(sslcert), key: read(sslkey), ca: read(sslrootcert) };
+    // A connection would tell of a wrong file as if the server were away.
+    createSecureContext(files);
     return {
-      ...{ cert: read(sslcert), key: read(sslkey), ca: read(sslrootcert) },
+      ...files,
       rejectUnauthorized:
         /^verify-/.test(mode) || (mode === 'require' && sslrootcert !== undefined),
       ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
     };
   } catch (cause) {
-    const message = 'sslcert, sslkey and sslrootcert must be files that can be read';
-    throw new PetstoreError('bad_request', message, { cause });
+    const message = 'sslcert, sslkey and sslrootcert must be PEM files that can be read';
+    const pair = 'sslkey must belong to sslcert, without a passphrase';
+    throw new PetstoreError('bad_request', `${message}; ${pair}`, { cause });
   }
 }
 
