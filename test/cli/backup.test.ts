@@ -37,15 +37,20 @@ describe('backup', () => {
     }
   });
 
-  test('backup › below a file › exits with 1 and one line', async () => {
-    await writeFile(join(cwd, 'file'), 'Rex');
-    const { status, stderr } = await runCommand(['backup', '--keep', '1', 'file'], { cwd });
-    assert.equal(status, 1);
-    assert.match(
-      stderr,
-      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written \(ENOTDIR\): check its path, and the rights of this user on its file and folders; nothing was copied\n$/,
-    );
-  });
+  for (const [folder, told] of [
+    ['file', 'file/petstore-DATE.db cannot be written'],
+    ['file/new', 'file/new cannot be made'],
+  ] as const) {
+    test(`backup › --keep 1 ${folder} › exits with 1 and one line`, async () => {
+      await writeFile(join(cwd, 'file'), 'Rex');
+      const { status, stderr } = await runCommand(['backup', '--keep', '1', folder], { cwd });
+      assert.equal(status, 1);
+      const why =
+        '(ENOTDIR): check its path, and the rights of this user on its file and folders; nothing was copied';
+      const shown = stderr.replace(/(?<=petstore-)[-\dTZ]+/, 'DATE');
+      assert.equal(shown, `petstore: ${told} ${why}\n`);
+    });
+  }
 });
 
 describe('backup that ends early', { concurrency: 2 }, () => {

@@ -36,9 +36,21 @@ export function addBackup(program: Command): void {
     );
 }
 
-async function backUp(store: Store, file: string): Promise<void> {
-  await withProgress('copied', () => store.backup(file));
+async function backUp(store: Store, file: string, folder?: string): Promise<void> {
+  await withProgress('copied', async () => {
+    if (folder !== undefined) await makeFolder(folder);
+    await store.backup(file);
+  });
   say(`The store is copied to ${file}.`);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
+    // If it is a file, the backup says so.
+    if (cause.code === 'EEXIST') return;
+    const why = describeFileError(cause, 'made');
+    throw new PetstoreError('bad_request', `${folder} ${why}`, { cause });
+  });
 }
 
 /** Makes a backup in the folder, and removes the oldest backups: `keep` backups stay, the new one included. */
@@ -49,9 +61,7 @@ export async function backUpDated(
   time = new Date(),
 ): Promise<void> {
   const name = `petstore-${time.toISOString().replace(/:|\.\d+/g, '')}.db`;
-  // If this fails, the backup says why it cannot be written.
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
-  await backUp(store, join(folder, name));
+  await backUp(store, join(folder, name), folder);
   await removeOldest(folder, keep, name).catch((cause) => {
     const why = describeFileError(cause, 'read or removed');
     const message = `${cause.path} ${why}; the new backup is there`;
