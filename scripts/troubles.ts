@@ -187,6 +187,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     CONNECT,
     'Correct the address, or run `petstore keys create`.',
   ],
+  'there is no petstore in …': [
+    'The file was emptied, or the address is wrong.',
+    FILES,
+    'Restore a backup, or correct the address.',
+  ],
   'the upgrade of the database': [
     'The role may not alter tables.',
     RIGHTS,

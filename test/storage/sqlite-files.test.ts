@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import {
+  chmod,
   copyFile,
   readdir,
   readFile,
@@ -220,6 +221,27 @@ describe('opening', { concurrency: 2 }, () => {
     });
   }
 
+  for (const [what, make] of [
+    ['an empty file', () => write('')],
+    ['a database without tables', createBy('create table t (id integer); drop table t')],
+  ] as const) {
+    test(`openStore › ${what} that is not to be made › is refused and left as it was`, async () => {
+      const file = await make();
+      await chmod(file, 0o644);
+      const bytes = await readFile(file);
+      const message = `there is no petstore in ${file}: serve, keys create or pets import makes one`;
+      const refusal = { name: 'PetstoreError', code: 'unavailable', message };
+      const address = `sqlite:${file}`;
+      await assert.rejects(openStore(address, { onlyReads: true }), refusal);
+      await assert.rejects(
+        fillStore(address, true, () => assert.fail('it has none')),
+        refusal,
+      );
+      await assertLeft(file, bytes);
+      assert.equal((await stat(file)).mode & 0o777, 0o644);
+    });
+  }
+
   for (const [what, isEmptied, isLink] of [
     ['missing', false, false],
     ['missing behind a link', false, true],
@@ -265,7 +287,7 @@ describe('opening', { concurrency: 2 }, () => {
       const other = `select '${version}' as version`;
       return prepare.call(this, sql.includes('sqlite_version()') ? other : sql);
     });
-    const open = () => openStore('sqlite::memory:', { create: false });
+    const open = () => openStore('sqlite::memory:', { create: true });
     await assert.rejects(open, {
       ...{ name: 'PetstoreError', code: 'unavailable' },
       message: 'SQLite 3.51.2 is too old: it must be 3.51.3 or newer, which a newer Node brings',
@@ -310,7 +332,7 @@ describe('opening', { concurrency: 2 }, () => {
     const link = join(dirname(file), 'link.db');
     await writeFile(file, '');
     await symlink(file, link);
-    await using _first = await openStore(`sqlite:${link}`, { create: false });
+    await using _first = await openStore(`sqlite:${link}`, { create: true });
     await using second = await openStore(`sqlite:${link}`, { create: false });
     assert.equal((await second.pets.add(REX)).id, 1n);
   });

@@ -28,7 +28,7 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
   }
   if (stats !== undefined) {
     // An empty file becomes a new database, which would keep the mode of this file.
-    if (stats.size === 0) chmodSync(file, 0o600);
+    if (create && stats.size === 0) chmodSync(file, 0o600);
     // A process that makes the database at this moment is about to create its -wal.
     for (let tries = 0; lacksWal(file); tries += 1) {
       if (tries === WAL_TRIES) throw createError(file, WITHOUT_WAL);

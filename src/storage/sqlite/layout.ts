@@ -22,6 +22,10 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     // Another process may be migrating; a transaction sees the layout before or after it.
     const found = connection.transact('begin', () => readLayout(connection));
     if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(file, DAMAGED);
+    if (found === 0 && !options.create) {
+      const message = `there is no petstore in ${file}: serve, keys create or pets import makes one`;
+      throw new PetstoreError('unavailable', message);
+    }
     if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
     refuseOlder(`the database ${file}`, found, options);
     if (options.olderLayout === 'keep' && found < LAYOUT) return found;
