@@ -49,20 +49,26 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
  */
 function countMembers(text: string, valuesMax: number): number {
   let members = 0;
-  let commas = 0;
+  let values = 0;
   let levels = 0;
+  /** Whether a level has just begun: it may be empty. */
+  let isNew = false;
   let isString = false;
   for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
+    const character = text[at] ?? '';
+    const isFirst = isNew && !' \t\r\n'.includes(character);
+    if (isFirst) isNew = false;
+    if (isFirst ? !']}'.includes(character) : character === ',' && !isString) {
+      values += 1;
+      if (values > valuesMax) throw createExcess(`${valuesMax} values`);
+    }
     if (character === '"') isString = !isString;
     else if (isString) {
       // The next character is escaped.
       if (character === '\\') at += 1;
     } else if (character === ':') members += 1;
-    else if (character === ',') {
-      commas += 1;
-      if (commas === valuesMax) throw createExcess(`${valuesMax} values`);
-    } else if (character === '{' || character === '[') {
+    else if (character === '{' || character === '[') {
+      isNew = true;
       levels += 1;
       if (levels > JSON_LEVELS_MAX) throw createExcess(`${JSON_LEVELS_MAX} levels`);
     } else if (character === '}' || character === ']') levels -= 1;

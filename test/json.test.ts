@@ -107,14 +107,21 @@ test('parseJson › __proto__ › is an ordinary member', () => {
   assert.equal('name' in value, false);
 });
 
-test('parseJson › 1,000 elements of an array and one more › is taken, is refused', () => {
-  const write = (count: number) => `{"a":[${Array(count).fill('","')}]}`;
-  assert.doesNotThrow(() => parseJson(write(1_000)));
-  assert.throws(() => parseJson(write(1_001)), {
-    code: 'bad_request',
-    message: 'the JSON must have at most 1000 values',
+for (const [element, start, end, count] of [
+  ['","', '[', ']', 1_000],
+  ['1', '{"a":[', ']}', 999],
+  ['{ }', '[ ', ']', 1_000],
+  ['{"a": [ 7]}', '[', ' ]', 333],
+] as const) {
+  test(`parseJson › ${start}, ${count} times ${element}, and one more › is taken, is refused`, () => {
+    const write = (length: number) => start + Array(length).fill(element) + end;
+    assert.doesNotThrow(() => parseJson(write(count)));
+    assert.throws(() => parseJson(write(count + 1)), {
+      code: 'bad_request',
+      message: 'the JSON must have at most 1000 values',
+    });
   });
-});
+}
 
 test('parseJson › 16 levels of objects and one more › is taken, is refused', () => {
   const write = (levels: number) => `${'{"a":'.repeat(levels)}"[{"${'}'.repeat(levels)}`;
