@@ -39,7 +39,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     'cat -A FILE',
     "Run `sed -i 's/\\r$//' FILE`.",
   ],
-  'npm took': ['`--` is missing.', 'npm start -- --help', 'Write `--` before the options.'],
+  'npm took': [
+    '`--` is missing, or `.npmrc` has the option.',
+    'npm config list',
+    'Write `--` before the options, or remove the option from `.npmrc`.',
+  ],
   'petstore: this needs Node': ['Node is too old.', 'node --version', 'Install Node 24 or newer.'],
   // The start of the service
   'port … is in use': ['Another program listens there.', 'ss -ltnp', 'End it, or set `--port`.'],

@@ -87,7 +87,7 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     cleanVariables();
     const program = createProgram();
-    checkNpm(program);
+    checkNpm(program, args);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     fail(error);

@@ -34,14 +34,18 @@ function checkValue(name: string, value: string): void {
   throw refuse(`has the invisible character U+${hex}, such as of a Windows line end`);
 }
 
-/** @throws UsageError for an option that npm did not pass on, because no `--` was before it. */
-export function checkNpm(program: Command): void {
+/** @throws UsageError for an option that npm did not pass on, because no `--` was before it. npm has a --json too. */
+export function checkNpm(program: Command, args: readonly string[]): void {
+  const flags = args.map((arg) => arg.replace(/=.*/s, ''));
+  const isTaken = (option: Option) =>
+    process.env[`npm_config_${option.name().replaceAll('-', '_')}`] !== undefined;
   const taken = listOptions(program).find(
-    (option) => process.env[`npm_config_${option.name().replaceAll('-', '_')}`] !== undefined,
+    (option) => isTaken(option) && !flags.includes(`${option.long}`),
   );
   if (taken === undefined) return;
-  const remedy = 'put -- before the options, such as npm start -- --port 9000';
-  throw new UsageError(`npm took ${taken.long} as its own: ${remedy}`);
+  const remedy =
+    'put -- before the options, such as npm start -- --port 9000, or remove it from .npmrc';
+  throw new UsageError(`npm took ${taken.long}, or .npmrc sets it: ${remedy}`);
 }
 
 /** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */

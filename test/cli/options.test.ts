@@ -158,7 +158,11 @@ PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
 PETSTORE_STATUS=sold pets add --name Rex --category-id 3
   unknown variable PETSTORE_STATUS: give --status to a command that takes it
 npm_config_port=true serve 9000
-  npm took --port as its own: put -- before the options, such as npm start -- --port 9000
+  npm took --port, or .npmrc sets it: put -- before the options, such as npm start -- --port 9000, or remove it from .npmrc
+npm_config_json=true pets get 07 --json
+  Invalid pet id '07': expected a number such as 7.
+npm_config_json=true npm_config_limit=true pets list --json --limit=x
+  option '--limit <count>' argument 'x' is invalid. It must be a whole number from 1 to 1000.
 PETSTORE_RATE_LIMIT_BURST=5 serve
   option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit
 PETSTORE_PORT=tcp://10.0.0.1:80 PETSTORE_PORT_80_TCP_ADDR=10.0.0.1 PETSTORE_SERVICE_HOST=10.0.0.1 PETSTORE_SERVICE_PORT_HTTP=80 PETSTORE_CANARY_PORT=udp://10.0.0.2:80 PETSTORE_CANARY_SERVICE_PORT=80 serve --environment production --seed 3
