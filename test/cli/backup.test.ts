@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { before, describe, type TestContext, test } from 'node:test';
 import { backUpDated } from '../../src/cli/commands/back-up-store.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -51,6 +52,19 @@ describe('backup', () => {
       assert.equal(shown, `petstore: ${told} ${why}\n`);
     });
   }
+
+  test('backup and other commands that only read › while another process writes › do not wait for it', async () => {
+    const folder = createProcessFolder();
+    const address = `sqlite:${folder}/petstore.db`;
+    await (await openStore(address, { create: true })).close();
+    using other = new DatabaseSync(join(folder, 'petstore.db'));
+    other.exec('begin immediate');
+    for (const line of ['pets list', 'pets export', 'keys list', 'backup x.db', 'migrate']) {
+      const { status, stderr } = await runCommand(line.split(' '), { cwd: folder });
+      assert.equal(status, 0, stderr);
+    }
+    other.exec('rollback');
+  });
 });
 
 describe('backup that ends early', { concurrency: 2 }, () => {

@@ -31,7 +31,9 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     if (options.olderLayout === 'keep' && found < LAYOUT) return found;
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
-    const migrated = connection.transact('begin immediate', () => migrate(connection));
+    // Whoever only reads does not wait for a writer.
+    const migrated =
+      found === LAYOUT ? found : connection.transact('begin immediate', () => migrate(connection));
     checkColumns(connection);
     return migrated;
   });
