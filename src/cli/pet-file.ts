@@ -11,7 +11,7 @@ import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type FileRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
-import { describeFileError, followLinks, writePrivateFile } from '../storage/private-file.ts';
+import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
 import { writeOutput } from './standard-output.ts';
 
 const STANDARD_STREAM = '-';
@@ -85,7 +85,7 @@ export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>
   const text = toText(getFormat(target), pets);
   if (isStream(file)) return writeStream(text, file);
   const write = (partial: string) => writeFile(partial, text);
-  await writePrivateFile(followLinks(file), write, { replace: true });
+  await writePrivateFile(file, write, { replace: true });
 }
 
 /** Whether the file is written to, as standard output, pipes and devices are, and never replaced. */

@@ -36,11 +36,13 @@ export function describeFileError(
 }
 
 /** The file at the end of links, also if it is not there yet: the links stay. */
-export function followLinks(file: string): string {
+export function followLinks(file: string, linksMax = 40): string {
   try {
-    return followLinks(resolve(realpathSync(dirname(file)), readlinkSync(file)));
+    const target = resolve(realpathSync(dirname(file)), readlinkSync(file));
+    // Links in a circle have no end: whoever uses one of them fails.
+    return linksMax === 0 ? file : followLinks(target, linksMax - 1);
   } catch {
-    // It is no link. Links in a circle have failed before.
+    // It is no link.
     return file;
   }
 }
@@ -51,17 +53,18 @@ export function createPrivateFile(file: string): void {
 }
 
 /**
- * Writes a file whole, or not at all, also when a signal ends the process.
+ * Writes the file of a path whole, or not at all, also when a signal ends the process.
  *
  * @param write fills an empty file; the file gets its name once its content is on the disk.
  * @param replace whether the file may exist; a new file is a database.
  * @throws PetstoreError `bad_request` when the file or a log of it exists, or the file cannot be written.
  */
 export async function writePrivateFile<T>(
-  file: string,
+  path: string,
   write: (partial: string) => Promise<T>,
   { replace = false } = {},
 ): Promise<T> {
+  const file = followLinks(path);
   const partial = `${file}.${randomUUID()}.partial`;
   const end = (signal: NodeJS.Signals) => {
     remove(partial);
@@ -79,7 +82,7 @@ export async function writePrivateFile<T>(
     syncFolder(dirname(file));
     return result;
   } catch (cause) {
-    throw toWriteError(cause as NodeJS.ErrnoException, partial, file);
+    throw toWriteError(cause as NodeJS.ErrnoException, partial, path);
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
     remove(partial);

@@ -1,7 +1,7 @@
 /** Who may read the files that the program makes, under a umask that would let everyone. */
 
 import assert from 'node:assert/strict';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
@@ -45,3 +45,24 @@ test('files › a database, its log, a backup and exports › are their owner’
   assert.equal(dated.length, 1);
   await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db', 'empty.db');
 });
+
+for (const command of ['keys create --name ci', 'pets import pets.csv', 'copy', 'backup']) {
+  test(`${command} › to a link to no file yet › makes the file of the link, its owner’s alone`, {
+    skip,
+  }, async () => {
+    const link = `${command.slice(0, 4)}-link.db`;
+    const made = `${link}.target`;
+    await symlink(made, join(cwd, link));
+    await writeFile(join(cwd, 'pets.csv'), 'name,categoryId\nRex,1\n');
+    await petstore('keys', 'create', '--name', 'ci', '--database', 'sqlite:source.db');
+    const [from, to] = ['sqlite:source.db', `sqlite:${link}`];
+    const ends: Readonly<Record<string, readonly string[]>> = {
+      copy: ['--from', from, '--to', to],
+      backup: [link, '--database', from],
+    };
+    await petstore(...command.split(' '), ...(ends[command] ?? ['--database', to]));
+    await assertPrivate(made);
+    assert.equal(await readlink(join(cwd, link)), made);
+    await petstore('pets', 'list', '--database', to);
+  });
+}

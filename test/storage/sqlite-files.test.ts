@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import {
   chmod,
   copyFile,
+  lstat,
   readdir,
   readFile,
   rm,
@@ -297,6 +298,7 @@ describe('opening', { concurrency: 2 }, () => {
 
   for (const [what, sql, errcode, left] of [
     ['on a full disk', 'begin', 13, []],
+    ['behind a link, on a full disk', 'begin', 13, []],
     ['on a disk that is full after the first page', 'begin immediate', 13, []],
     // Another process may have it open.
     ['that cannot be opened', 'begin', 14, ['store.db']],
@@ -304,14 +306,21 @@ describe('opening', { concurrency: 2 }, () => {
   ] as const) {
     test(`openStore › a new database ${what} › leaves ${left.length} files`, async (t) => {
       const file = createFile();
+      const opened = what.includes('link') ? join(createProcessFolder(), 'link.db') : file;
+      if (opened !== file) await symlink(file, opened);
       const { exec } = DatabaseSync.prototype;
       t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, given: string) {
         if (!given.startsWith(sql)) return exec.call(this, given);
         if (left.length === 2) writeFileSync(`${file}-wal`, 'its first commit');
         throw Object.assign(new Error('SQLite'), { errcode });
       });
-      await assert.rejects(openStore(`sqlite:${file}`, { create: true }), { code: 'unavailable' });
+      const opening = openStore(`sqlite:${opened}`, { create: true });
+      await assert.rejects(opening, { code: 'unavailable' });
       assert.deepEqual(await readdir(dirname(file)), left);
+      assert.equal(
+        (await lstat(opened).catch(() => undefined))?.isSymbolicLink() ?? false,
+        opened !== file,
+      );
     });
   }
 

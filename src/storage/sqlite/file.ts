@@ -39,7 +39,7 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
   if (!create) throw new PetstoreError('unavailable', `there is no database ${file}`);
   try {
     // SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database.
-    createPrivateFile(file);
+    createPrivateFile(followLinks(file));
     return true;
   } catch {
     // Another process has made it, or SQLite reports why it cannot be created.
@@ -64,7 +64,8 @@ function lacksWal(file: string): boolean {
 }
 
 /** Removes a file that this process has made, unless another process has added tables. */
-export function removeNewFile(file: string): void {
+export function removeNewFile(path: string): void {
+  const file = followLinks(path);
   if (countBytes(file) > PAGE_BYTES || countBytes(`${file}-wal`) > 0) return;
   for (const end of ['-wal', '-shm', '']) rmSync(file + end, { force: true });
 }
