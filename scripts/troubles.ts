@@ -335,7 +335,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Wait for its end, or end it.',
   ],
   'is stopping or starting': ['The server restarts.', SERVER, 'Wait; the service recovers.'],
-  'ended the transaction': ['The command was stopped for 10 s.', SERVER, 'Run it again.'],
+  'ended the session': ['The command was stopped for 10 s.', SERVER, 'Run it again.'],
   'cannot be reached: nothing listens': [
     'PostgreSQL is down, or the port is wrong.',
     CONNECT,

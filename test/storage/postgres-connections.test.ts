@@ -187,6 +187,18 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     await store.check();
   });
 
+  test('connections › of an import, with limits of time for its role › are ended by none', async () => {
+    await using database = await createEmptyDatabase();
+    const limits = ['statement', 'idle_session', 'idle_in_transaction_session'];
+    const query = `?options=${limits.map((name) => `-c%20${name}_timeout=1`).join('%20')}`;
+    async function* listPets() {
+      yield* repeat(1_000);
+      await setTimeout(100);
+    }
+    const merging = database.open({ query }).then(({ pets }) => pets.merge(listPets()));
+    assert.equal(await merging.then(({ added }) => added, String), 1_000);
+  });
+
   test('connections › that wait for a lock with more calls than there are connections › stay as many', async () => {
     await using watched = await openWatched('', ENDED_BY_SERVER);
     const { store, proxy, database } = watched;

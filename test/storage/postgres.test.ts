@@ -155,6 +155,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
   for (const [what, answer, message, parameter = ''] of [
     ['is silent', '', NOT_REACHED],
     ['hangs up', undefined, NOT_REACHED],
+    ['ended it as idle', 'E\0\0\0\x13SFATAL\0C57P05\0\0', '^the database ended the session'],
     ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', NOT_REACHED],
     [
       'is a pooler that refuses it',

@@ -22,6 +22,10 @@ const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committ
  */
 const BY_INDEX = '-c enable_seqscan=off -c enable_incremental_sort=off -c jit=off';
 
+/** Long work may take any time, whatever limits the role has. A transaction that holds locks has a limit of its own. */
+const UNLIMITED =
+  '-c statement_timeout=0 -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=0';
+
 const KEEP_ALIVE_MS = 10_000;
 
 /** @property answerMs how long a statement waits for its answer; then the connection stays open. */
@@ -49,6 +53,7 @@ export class Connection extends pg.Client {
   constructor(hosts: Hosts, config: ConnectionConfig) {
     const [host] = hosts.configs;
     const socket = createSocket(config.connectionTimeoutMillis);
+    const limits = config.statement_timeout === undefined ? UNLIMITED : '';
     super({
       application_name: 'petstore',
       ...host,
@@ -61,7 +66,7 @@ export class Connection extends pg.Client {
       stream: () => socket,
       ...(hosts.isPooled
         ? { statement_timeout: false }
-        : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),
+        : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX} ${limits}` }),
     });
     this.#socket = socket;
     this.#hosts = hosts;
