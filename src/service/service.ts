@@ -82,15 +82,11 @@ type KeyPlace = Pick<ServeOptions, 'environment' | 'database'>;
 /** With its environment: a first key of the wrong one would decide the environment of the store. */
 export function spellKeysCreate({ environment, database }: KeyPlace): string {
   const program = isCheckout() ? 'npm run -s petstore --' : 'petstore';
-  const command = `keys create --name NAME --environment ${environment}`;
-  return `${program} ${command}${spellDatabase(database)}`;
-}
-
-function spellDatabase(database: string): string {
-  if (database === SERVE_OPTIONS.database.default) return '';
+  const command = `${program} keys create --name NAME --environment ${environment}`;
+  if (database === SERVE_OPTIONS.database.default) return command;
   // An address of PostgreSQL may hold a password.
-  if (parseAddress(database).kind !== 'sqlite') return ', with this PETSTORE_DATABASE';
-  return ` --database '${describeAddress(database).replaceAll("'", "'\\''")}'`;
+  if (parseAddress(database).kind !== 'sqlite') return `PETSTORE_DATABASE=ADDRESS ${command}`;
+  return `${command} --database '${describeAddress(database).replaceAll("'", "'\\''")}'`;
 }
 
 /** Why the service cannot listen, in one line, by the code that Node gives the error. Any other error stays as it is. */

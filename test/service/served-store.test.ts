@@ -27,12 +27,16 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   await store.keys.revoke(2, 1);
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
   const { warnings, log } = openWarnings();
-  // A shell takes this address as it is.
-  const named = { ...options, database: "sqlite:/Rex's pet's.db" };
-  assert.equal(await ensureFirstKey(named, store, log), undefined);
-  const address = String.raw`'sqlite:/Rex'\''s pet'\''s.db'`;
-  const command = `petstore keys create --name NAME --environment staging --database ${address}`;
-  assert.deepEqual(warnings, [`no staging key is active; to make one: ${command}`]);
+  const create = 'petstore keys create --name NAME --environment staging';
+  // A shell takes each of these commands as it is.
+  for (const [address, command] of [
+    ["sqlite:/Rex's pet's.db", String.raw`${create} --database 'sqlite:/Rex'\''s pet'\''s.db'`],
+    ['postgres://petstore:s3cr3t@db.test/shop', `PETSTORE_DATABASE=ADDRESS ${create}`],
+  ] as const) {
+    assert.equal(await ensureFirstKey({ ...options, database: address }, store, log), undefined);
+    assert.equal(warnings.pop(), `no staging key is active; to make one: ${command}`);
+  }
+  assert.deepEqual(warnings, []);
   assert.equal((await store.keys.list()).length, 2);
 });
 
