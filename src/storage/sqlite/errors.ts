@@ -10,7 +10,7 @@ const BUSY_RETRY_MS = 5;
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
 export const ERROR = 1;
 export const BUSY = 5;
-const READONLY = 8;
+export const READONLY = 8;
 const IOERR = 10;
 /** Extended codes: there is no room for the -shm; the -wal is shorter than another process, which has the database open, says. */
 const IOERR_SHMSIZE = 4874;

@@ -11,7 +11,7 @@ import { PetstoreError } from '../../error.ts';
 import type { Row, Statement } from '../engine.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { toResultCode } from './errors.ts';
+import { READONLY, toResultCode } from './errors.ts';
 
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
@@ -94,6 +94,8 @@ if (!isMainThread) {
     try {
       port.postMessage(writeAll(connection, writes));
     } catch (error) {
+      // A connection that was opened for reading only stays so. This ends the thread, and the next write opens another.
+      if (toResultCode(error) === READONLY) throw error;
       // Between threads an Error loses its `errcode`, but not its cause.
       port.postMessage(new Error((error as Error).message, { cause: Object(error).errcode }));
     }
