@@ -1,6 +1,6 @@
 /** Every step of a request, from its connection to the last byte of its answer, in order. A comment tells why a step has its place. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { answerError } from './error-answers.ts';
 import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
@@ -89,10 +89,12 @@ function addSteps(
   const authenticate = environment && createAuthenticate({ ...options, environment });
   // First: the log line of each refusal has the time and the client.
   app.addHook('onRequest', startRequest);
-  // Before a header is believed.
-  app.addHook('onRequest', rejectAmbiguousFraming);
-  // Before the key: a preflight has none, and a page must be able to read why its key is refused.
+  // Before any refusal: a page must be able to read why.
   if (corsOrigin) app.addHook('onRequest', createCors(corsOrigin));
+  // Before anything is answered.
+  app.addHook('onRequest', rejectAmbiguousFraming);
+  // Before the key, which a preflight does not have.
+  if (corsOrigin) app.addHook('onRequest', answerPreflight);
   // Before path, method and body: without a key, a client learns nothing and sends no body.
   if (authenticate) v1.addHook('onRequest', authenticate);
   // After the key, whose requests are counted.
@@ -118,3 +120,9 @@ function addSteps(
   // Last: Fastify writes the answer (`headers.ts`); `protocol/lingering-close.ts` may end its connection.
   app.addHook('onSend', createSendTogether());
 }
+
+const answerPreflight: onRequestHookHandler = (_request, reply, done) => {
+  // `hooks/cors.ts` has set it.
+  if (reply.statusCode === 204) reply.send();
+  else done();
+};

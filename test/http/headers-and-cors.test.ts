@@ -141,6 +141,13 @@ for (const [what, sent, status, cors] of [
   ['a list', { path: '/v1/pets', headers: { ...authorization, origin: ORIGIN } }, 200, READABLE],
   ['a long body', { method: 'POST', path: '/v1/pets', headers: LONG }, 413, READABLE],
   ['a request without Origin', { path: '/livez' }, 200, {}],
+  ['a bad Host', { path: '/livez', headers: { origin: ORIGIN, host: 'a b' } }, 400, READABLE],
+  [
+    'a preflight with a bad coding',
+    { ...PREFLIGHT, headers: { ...PREFLIGHT.headers, 'transfer-encoding': 'gzip' } },
+    400,
+    ALLOWED,
+  ],
 ] as const satisfies readonly [string, Sent, number, object][]) {
   test(`CORS › ${what} › answers ${status} with what a page may do`, async () => {
     const answer = await send(port, sent);
@@ -148,6 +155,7 @@ for (const [what, sent, status, cors] of [
     assert.equal(answer.headers['x-content-type-options'], 'nosniff');
     if (status === 204) assert.equal(answer.body, '');
     else assertJson(answer, status);
+    assert.equal(answer.headers.connection === 'close', [400, 413].includes(status));
     assert.deepEqual(corsOf(answer), cors);
   });
 }

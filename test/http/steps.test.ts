@@ -63,14 +63,15 @@ const { app, store, port } = service;
 const readOnly = await addKey(store, { environment: 'staging', isReadOnly: true });
 await store.pets.add({ name: 'Rex', categoryId: 1n });
 
-const HEAD = 'connection request startRequest rejectAmbiguousFraming';
-const V1 = `${HEAD} cors authenticate limitRate refuseUnknownPath`;
+const HEAD = 'connection request startRequest cors rejectAmbiguousFraming';
+const OPEN = `${HEAD} answerPreflight`;
+const V1 = `${OPEN} authenticate limitRate refuseUnknownPath`;
 const CREATE = `${V1} requireWritable requireJson`;
 const BODY = 'rehearse preValidation';
 const TURN = 'preHandler authenticate handler';
 const END = 'waitForTurn finishHead loseAnswer sendTogether the last byte';
 const GROUPS: Readonly<Record<string, string>> = {
-  ...{ HEAD, V1, CREATE, BODY, TURN, END, REFUSED: `answerError ${END}` },
+  ...{ HEAD, OPEN, V1, CREATE, BODY, TURN, END, REFUSED: `answerError ${END}` },
   PAGE_END: END.replace('loseAnswer ', ''),
 };
 const KEY = `Authorization: Bearer ${service.key}`;
@@ -94,12 +95,13 @@ const KINDS: readonly [string, number, string, fields?: readonly string[], body?
   ['GET /v1/pets', 503, 'V1 rehearse REFUSED', [KEY, 'Prefer: status=503']],
   ['PUT /v1/pets', 405, 'V1 refuseMethod REFUSED'],
   ['OPTIONS /v1/pets', 204, 'V1 refuseMethod END'],
-  ['OPTIONS /v1/pets', 204, 'HEAD cors END', PREFLIGHT],
+  ['OPTIONS /v1/pets', 204, 'OPEN END', PREFLIGHT],
+  ['OPTIONS /v1/pets', 400, 'HEAD REFUSED', [...PREFLIGHT, 'Host: y']],
   ['GET /v1/nothing', 404, 'V1 REFUSED'],
-  ['GET /v1/pets', 401, 'HEAD cors authenticate REFUSED', []],
+  ['GET /v1/pets', 401, 'OPEN authenticate REFUSED', []],
   ['GET /v1/pets', 400, 'HEAD REFUSED', ['Host: y']],
-  ['GET /nothing', 404, 'HEAD cors refuseUnknownPath answerError PAGE_END'],
-  ['GET /livez', 200, 'HEAD cors refuseUnknownPath preHandler handler PAGE_END'],
+  ['GET /nothing', 404, 'OPEN refuseUnknownPath answerError PAGE_END'],
+  ['GET /livez', 200, 'OPEN refuseUnknownPath preHandler handler PAGE_END'],
   ['GET /livez x', 400, 'connection clientError'],
   ['DESCRIBE /v1/pets RTSP/1.1', 405, 'connection upgrade'],
 ];

@@ -32,7 +32,7 @@ export function createCors(origins: readonly string[]): onRequestHookHandler {
         reply.header('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }
-    if (isPreflight) reply.code(204).send();
-    else done();
+    if (isPreflight) reply.code(204);
+    done();
   };
 }
