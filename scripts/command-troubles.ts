@@ -96,11 +96,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     'Look as the message says, before you run it again.',
   ],
   '…; nothing was': ['The command was refused or stopped.', HELP, 'The store is as before.'],
-  'the database cannot be reached or': [
-    'A pooler, or a slow network.',
-    'psql ADDRESS',
-    'Add `pgbouncer=true`, or look at the network.',
-  ],
   'the store to copy to is not empty': ['It has pets or keys.', KEYS, 'Name an empty store.'],
   'the store to copy …:': [
     'One of the two stores fails.',

@@ -258,7 +258,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   'is refused by its pooler': [
     'PgBouncer refuses the connection.',
     'journalctl -u pgbouncer',
-    'Do what its log says.',
+    'Do what its log says, or add `pgbouncer=true`.',
   ],
   'is behind a pooler': [
     'The pooler shares sessions.',
@@ -346,6 +346,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'The name is wrong.',
     'getent hosts HOST',
     'Correct the address.',
+  ],
+  'cannot be reached or': [
+    'The server hangs, or the network is silent.',
+    CONNECT,
+    'Look at the network and the server.',
   ],
   'cannot be reached': ['The connection broke.', CONNECT, 'Look at the network and the server.'],
   'cannot be written': [

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
-import { LASTING, PASSING } from '../src/storage/postgres/errors.ts';
+import { LASTING, PASSING, UNREACHED } from '../src/storage/postgres/errors.ts';
 import { EXPLANATIONS } from '../src/storage/sqlite/errors.ts';
 import { COMMANDS } from './command-troubles.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
@@ -18,7 +18,7 @@ export function toTroubleshooting(): Readonly<Record<string, string>> {
   const used = new Set<string>();
   const missing: string[] = [];
   const findStart = (text: string) => {
-    const stem = text.replace(/^the database (?!is of|must|cannot be reached or)/, '');
+    const stem = text.replace(/^the database (?!is of|must)/, '');
     const starts = Object.keys(entries).filter((each) => stem.startsWith(each));
     return starts.sort((one, other) => other.length - one.length)[0] ?? '';
   };
@@ -39,7 +39,10 @@ export function toTroubleshooting(): Readonly<Record<string, string>> {
     ),
     'key reasons': toRows(Object.entries(KEY_REASONS).map(([reason, entry]) => [reason, ...entry])),
     reasons: findAll(readReasons()),
-    'reasons of PostgreSQL': findAll([...LASTING, ...PASSING].map(([text]) => text)),
+    'reasons of PostgreSQL': findAll([
+      ...[...LASTING, ...PASSING].map(([text]) => text),
+      UNREACHED,
+    ]),
     'reasons of SQLite': toRows(
       [...new Set(EXPLANATIONS.values())].map((text) =>
         find(text).map((cell) =>

@@ -84,6 +84,9 @@ export const PASSING: Reasons = [
   ['cannot be reached: its host is not known', 'ENOTFOUND'],
 ];
 
+/** What nothing else explains: a server that hangs sends no code. */
+export const UNREACHED = 'cannot be reached or does not answer in time';
+
 /** SQL to paste, also into a session whose path leads to another schema. In single quotes: JSON escapes double quotes. */
 export function toPasted(schema: string, statements: readonly string[]): string {
   return [`set search_path = ${pg.escapeLiteral(schema)}`, ...statements].join('; ');
@@ -117,10 +120,8 @@ export function explain(error: unknown, isPooled = false): unknown {
   const code = toCode(error);
   const reason = findReason(code, LASTING) ?? findReason(code, PASSING);
   if (reason === undefined && error instanceof pg.DatabaseError) return error;
-  const what = reason ?? 'cannot be reached or does not answer in time';
-  return new PetstoreError('unavailable', `the database ${what}${toHint(error, isPooled)}`, {
-    cause: error,
-  });
+  const message = `the database ${reason ?? UNREACHED}${toHint(error, isPooled)}`;
+  return new PetstoreError('unavailable', message, { cause: error });
 }
 
 function toHint(error: unknown, isPooled: boolean): string {
