@@ -359,8 +359,8 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Run `chown` for the user of the service.',
   ],
   'cannot grow: the disk is full': [
-    'The disk is full.',
-    DISK,
+    'A disk is full.',
+    'df -h /var/lib/petstore /var/tmp',
     'Make room; creates then work again.',
   ],
   'cannot be read or written': [
@@ -384,9 +384,9 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Restore a backup.',
   ],
   'cannot be opened': [
-    'The folder is missing or closed to this user.',
+    'The folder is missing, folder or file is of another user, the disk is read-only, or no inode is free.',
     FILES,
-    'Make it, or run `chown`.',
+    'Make the folder, or run `chown` for folder and file. `df -i` shows inodes.',
   ],
   'is not an SQLite database': ['The address names another file.', FILES, 'Correct the address.'],
 };

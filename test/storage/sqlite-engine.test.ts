@@ -44,7 +44,8 @@ test('engine.write › a file that cannot grow, or be written › says so, and t
     const pets = createPetStore(engine);
     await engine.write({ sql: 'pragma max_page_count = 1', values: [] });
     const large = { ...REX, name: 'x'.repeat(40 * PAGE_BYTES) };
-    const reason = 'cannot grow: the disk is full, or no id is left';
+    const reason =
+      'cannot grow: the disk is full, or that of temporary files (SQLITE_TMPDIR, TMPDIR, /var/tmp), or no id is left';
     await assert.rejects(pets.add(large), unavailable(file, reason));
     await engine.write({ sql: 'pragma query_only = on', values: [] });
     await assert.rejects(

@@ -8,10 +8,17 @@ import { openStore } from '../../src/storage/open.ts';
 import { createDatabase, createFile } from '../support/sqlite.ts';
 
 const NOBODY = 65_534;
+const CLOSED =
+  / cannot be opened: its folder must exist, and this user must be able to write its folder and its file$/;
 
 /** Opens it as another user, since root ignores permissions, and asserts that it is refused. */
-async function assertRefused(file: string, create: boolean, message: RegExp): Promise<void> {
-  await chmod(dirname(file), 0o555);
+async function assertRefused(
+  file: string,
+  create: boolean,
+  message: RegExp,
+  folderMode = 0o555,
+): Promise<void> {
+  await chmod(dirname(file), folderMode);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(NOBODY);
   const refused = assert.rejects(openStore(`sqlite:${file}`, { create }), {
@@ -24,8 +31,14 @@ async function assertRefused(file: string, create: boolean, message: RegExp): Pr
 
 test('openStore › a new database in a folder that cannot be written › is unavailable and says what to do', async () => {
   const file = createFile();
-  await assertRefused(file, true, / cannot be opened: its folder must exist and be writable$/);
+  await assertRefused(file, true, CLOSED);
   assert.deepEqual(await readdir(dirname(file)), []);
+});
+
+test('openStore › a database of another user in a folder that can be written › is unavailable and says what to do', async () => {
+  const file = await createDatabase(1);
+  await chmod(file, 0);
+  await assertRefused(file, false, CLOSED, 0o777);
 });
 
 test('openStore › a database in a folder that cannot be written › is unavailable and left as it was', async () => {

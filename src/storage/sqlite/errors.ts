@@ -24,7 +24,9 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-const NO_ROOM = 'cannot grow: the disk is full, or no id is left';
+/** An import puts temporary files elsewhere. */
+const NO_ROOM =
+  'cannot grow: the disk is full, or that of temporary files (SQLITE_TMPDIR, TMPDIR, /var/tmp), or no id is left';
 export const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 export const DAMAGED = 'is damaged: restore it from a backup';
@@ -80,6 +82,9 @@ export const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [IOERR_SHORT_READ, WITHOUT_WAL],
   [CORRUPT, DAMAGED],
   [FULL, NO_ROOM],
-  [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
+  [
+    CANTOPEN,
+    'cannot be opened: its folder must exist, and this user must be able to write its folder and its file',
+  ],
   [NOTADB, 'is not an SQLite database'],
 ]);
