@@ -111,6 +111,7 @@ follow 'an upgrade'
 expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
 journalctl --unit petstore --output cat | grep -q 'petstore 2.0.1 listens' || fail 'the new release does not run'
 expect 'the backups' "$(ls /var/lib/petstore-backups/petstore-*Z.db | wc -l)" 2
+cmp before-2.0.1.db "$(ls petstore-*Z.db | tail -n 1)" || fail 'the backup to go back to is another one'
 [ "${#blocks[@]}" = 0 ] || fail 'the page has more blocks'
 cd
 read_blocks docs/troubleshooting.md
