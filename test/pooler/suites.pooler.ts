@@ -12,10 +12,11 @@ after(() => pgbouncer[Symbol.asyncDispose]());
 process.env.TEST_PGBOUNCER = pgbouncer.url;
 process.env.TEST_ENGINE = 'postgresql';
 
+// What is left out replaces timers, or connections, of the whole process.
 describe('through PgBouncer', async () => {
   for (const file of globSync(
     [
-      'http/!(timeouts|connections|fair-queue|leaks).test.ts',
+      'http/!(timeouts|connections|fair-queue|leaks|unread-body).test.ts',
       'storage/contract/*.test.ts',
       'storage/{copy,purge}.test.ts',
       'cli/{copy,corrections,pets}.test.ts',
