@@ -111,7 +111,16 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'is a folder': ['The path names a folder.', FILE, 'Name a file in it.'],
   'is a folder in place': ['A backup of this name is a folder.', FILE, 'Move it away.'],
   '… read or removed': ['Old backups cannot be removed.', FILE, 'Give the user its folder.'],
-  'standard output cannot': ['Its disk is full, or its reader ended.', 'df -h', 'Run it again.'],
+  'standard output cannot be written, ': [
+    'Its disk is full, or its reader ended.',
+    'df -h',
+    'Run it again.',
+  ],
+  'standard output cannot be written:': [
+    'Its disk is full, or its reader ended.',
+    'df -h',
+    'Do what it says.',
+  ],
   '… is a workbook': ['It is no CSV.', 'file FILE', 'Save the sheet as "CSV UTF-8".'],
   '… is a file of the store': ['It would be replaced.', FILE, 'Name another file.'],
   '… is a socket': ['It is no file.', FILE, 'Name a file.'],

@@ -126,7 +126,7 @@ export function explain(error: unknown, isPooled = false): unknown {
 
 function toHint(error: unknown, isPooled: boolean): string {
   const code = toCode(error);
-  if (code === ID_IN_USE) return `: ${toSequenceRemedy(Object(error).schema)}`;
+  if (code === ID_IN_USE) return `: ${toSequenceRemedy(Object(error).schema ?? 'public')}`;
   // Without it, a pooler gets startup parameters that it refuses.
   return code === POOLER_REFUSAL && !isPooled ? '; the address needs pgbouncer=true' : '';
 }
