@@ -1,6 +1,7 @@
 /** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
@@ -12,6 +13,7 @@ import { startWorkers, stopWorkers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 1_000;
+const KEY_MS_MAX = 1_000;
 
 /** Loads Fastify, half of the time and memory of a start: the primary of workers needs none. */
 const loadListener = () => import('./listener.ts');
@@ -21,6 +23,7 @@ interface Running {
   store?: Store;
   service?: Service;
   admin?: Service;
+  firstKey?: Promise<string | undefined>;
   isStopping: boolean;
 }
 
@@ -35,6 +38,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     setTimeout(() => process.off('SIGTERM', onSignal).off('SIGINT', onSignal), SAME_SIGNAL_MS);
     openedLog.log.info('stopping');
     await stopAll(running);
+    // A first key that is made by now would never be shown again.
+    await Promise.race([running.firstKey?.catch(() => undefined), sleep(KEY_MS_MAX)]);
     if (await openedLog.close()) process.exit(0);
     // `process.exit` would wait for a write to a pipe that nobody reads.
     process.kill(process.pid, 'SIGKILL');
@@ -81,7 +86,12 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     running.admin = await startAdmin(options, { store: served, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
-  const firstKey = await ensureFirstKey(options, store, log);
+  running.firstKey = ensureFirstKey(options, store, log);
+  const firstKey = await running.firstKey;
+  if (running.isStopping) {
+    if (firstKey) process.stdout.write(describeFirstKey(firstKey, options, undefined));
+    return;
+  }
   warnAtStart(options, log);
   // All lines are written together: a script that waits for the first line also reads the key.
   process.stdout.cork();

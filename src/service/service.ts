@@ -54,12 +54,16 @@ export function describeService(
   ];
 }
 
-/** The key of the first start, and its two first uses. Nothing of it may come into the log. */
-export function describeFirstKey(key: string, { host }: ServeOptions, { port }: Service): string {
-  const url = toReachableUrl(host, port);
-  return `
-The first key, which is shown only now:
-  ${key}
+/** The key of the first start, and its two first uses if the service listens. Nothing of it may come into the log. */
+export function describeFirstKey(
+  key: string,
+  { host }: ServeOptions,
+  service: Service | undefined,
+): string {
+  const shown = `\nThe first key, which is shown only now:\n  ${key}\n`;
+  if (service === undefined) return shown;
+  const url = toReachableUrl(host, service.port);
+  return `${shown}\
 List the pets with it:
   curl -H 'Authorization: Bearer ${key}' ${url}/v1/pets
 Open the console with it:

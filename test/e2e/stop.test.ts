@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { createEmptyDatabase, holdInSession } from '../support/empty-database.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
-import { importing, type RunningService, startService } from '../support/program.ts';
+import { NO_SESSIONS } from '../support/postgres.ts';
+import { importing, type RunningService, startProgram, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
@@ -103,6 +105,26 @@ describe('stop', { concurrency: 3 }, () => {
     assert.equal(hasEnded(), false);
     service.process.kill('SIGTERM');
     assert.deepEqual(await finish(service), { status: null, signal: 'SIGTERM' });
+  });
+
+  test('stop › SIGTERM while the first key is made › prints the key, and no address where nothing listens', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    await database.open();
+    await using held = await holdInSession(database, 'lock table api_keys in exclusive mode');
+    const args = ['serve', '--port', '0', '--database', database.address];
+    await using program = startProgram(args, { cwd });
+    const waiting = `select from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`;
+    await until(async () => (await database.query(waiting)).length === 1);
+    program.process.kill('SIGTERM');
+    await until(() => program.output.stderr.includes('"stopping"'));
+    await held.end('commit');
+    const { status, stdout, stderr } = await within(program.finished);
+    assert.match(stdout, /^\nThe first key, which is shown only now:\n {2}petstore_stag_\w+\n$/);
+    assert.doesNotMatch(stderr, / listens /);
+    assert.equal(status, 0);
   });
 
   test('stop › the readers of its output gone, one before the start is printed › goes on until it is stopped, and exits with 0', async () => {
