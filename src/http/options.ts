@@ -9,8 +9,9 @@ const BASE_URL = {
   mustBe: 'an http or https address that ends in /v1, such as https://petstore.test/v1',
   find(text: string): string | undefined {
     const url = URL.parse(text);
-    const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.href === text;
-    return isPlain && text.endsWith('/v1') && !/[?#@]/.test(text) ? text : undefined;
+    const path = text.replace(/^https?:\/\/[^/?#@]+/i, '');
+    // The address is sent without upper case in its host, and without the default port.
+    return path === url?.pathname && path.endsWith('/v1') ? url.href : undefined;
   },
 };
 

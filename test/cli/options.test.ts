@@ -119,6 +119,9 @@ const TAKEN: readonly (readonly [flag: string, value: string, expected: unknown]
   ['--environment', 'production', 'production'],
   ['--rehearse', 'true', true],
   ['--workers', 'auto', availableParallelism()],
+  ...['https://petstore.test:443/v1', 'HTTPS://Petstore.test/v1'].map(
+    (given) => ['--base-url', given, 'https://petstore.test/v1'] as const,
+  ),
   ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
   ['--cors-origin', '*', ['*']],
   ['--cors-origin', 'https://a.test, http://b.test:81', ['https://a.test', 'http://b.test:81']],
