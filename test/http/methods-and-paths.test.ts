@@ -88,13 +88,17 @@ for (const path of [
   ...['/v1', '/v1/pets/1/2', '/v1/Pets', '/v1/*', '/v1/pets%2F1', '/v1/pets#f'],
   ...['/v1/%zz', '/v1/pets%', '/v1/%c3%28', '/v1/pets/%ff/', '/v1/../livez', '/v1/./pets'],
   ...['/%c0%af', '/openapi.json/', '/metrics', '/docs/nothing', '/__proto__', '/%00'],
-  'http://example.com/v1/nothing',
 ]) {
   test(`GET ${path} › is not there › answers 404, with a key`, async () => {
     const found = await send(port, { path, headers });
     assertError(found, 'not_found', /^there is (?:nothing at this path|no pet with this petId)/);
   });
 }
+
+test('GET http://example.com/v1/nothing › is not there › has no slash too many', async () => {
+  const found = await send(port, { path: 'http://example.com/v1/nothing', headers });
+  assertError(found, 'not_found', /^there is nothing at this path; pets are at/);
+});
 
 for (const path of [
   ...['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/%zz', '/livez/', '/console//'],

@@ -15,7 +15,8 @@ const SLASH = new PetstoreError(
   `there is nothing at this path: it has a slash too many; ${PETS}`,
 );
 
-const HAS_SLASH = /^[^?]*\/(?:[/?]|$)/;
+/** Two slashes, or one at the end, other than those of an absolute target. */
+const HAS_SLASH = /^[^?]*(?<!^https?:)\/(?:[/?]|$)/i;
 
 export type Routes = ReadonlyMap<string, readonly string[]>;
 
