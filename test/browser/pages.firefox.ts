@@ -46,7 +46,7 @@ describe('pages in Firefox', () => {
     await page.click('tbody tr:nth-child(7) td:last-child');
     await page.waitForText('"id": 7');
     await page.waitForText(`curl '${service.url}/v1/pets/7' -H "Authorization: Bearer $KEY"`);
-    await page.click('#pet .copy');
+    await page.click('#pet > .request .copy');
     await page.waitForText('Copied');
     await page.type(ESCAPE);
     await until(async () => (await page.evaluate('document.querySelector("#pet").open')) === false);
