@@ -54,6 +54,24 @@ test('serve › an admin port without its host, beside --host * › is open to t
   await assert.rejects(askElsewhere(new URL(getAdmin(service)).port), TypeError);
 });
 
+test('serve › a wrong address, a wrong environment, a file that may come › exits with 2, which systemd leaves, or with 1', async () => {
+  const cwd = createProcessFolder();
+  const production = 'sqlite:production.db';
+  const create = `keys create --name ci --environment production --database ${production}`;
+  await runCommand(create.split(' '), { cwd });
+  for (const [expected, database, line] of [
+    [2, 'postgres://127.0.0.1:1/pets', /names no user/],
+    [2, production, /is of production, not of staging/],
+    [1, 'postgres://rex@127.0.0.1:1/pets?sslrootcert=/no', /must be PEM files/],
+  ] as const) {
+    const args = ['serve', '--port', '0', '--database', database];
+    const env = { USER: '', USERNAME: '' };
+    const { status, stderr } = await runProgram(args, { cwd, env });
+    assert.match(stderr, line);
+    assert.equal(status, expected, database);
+  }
+});
+
 const PORT = 'port BUSY is in use: npm start -- --port NEXT (or PETSTORE_PORT=NEXT)';
 const ADMIN = 'port BUSY is in use: npm start -- --admin-port NEXT (or PETSTORE_ADMIN_PORT=NEXT)';
 const LOCAL = 'npm start -- --host 127.0.0.1 (or PETSTORE_HOST=127.0.0.1)';

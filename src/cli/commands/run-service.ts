@@ -1,6 +1,7 @@
 /** `petstore serve`: runs the service. */
 
 import type { Command } from 'commander';
+import { PetstoreError } from '../../error.ts';
 import type { ServeOptions } from '../../service/serve-options.ts';
 import { isMemoryAddress } from '../../storage/address.ts';
 import { serveOptions, UsageError } from '../options.ts';
@@ -17,7 +18,11 @@ export function addServe(program: Command): void {
     checkTogether(options);
     // Loading Fastify takes longer than most commands.
     const { serve } = await import('../../service/serve.ts');
-    await serve(options);
+    await serve(options).catch((error) => {
+      if (!(error instanceof PetstoreError) || error.code !== 'bad_request') throw error;
+      // The supervisor starts a service again that has ended with 1: no new start mends this.
+      throw new UsageError(error.message, { cause: error });
+    });
   });
 }
 

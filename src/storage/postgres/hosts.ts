@@ -55,7 +55,8 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
   } catch (cause) {
     const message = 'sslcert, sslkey and sslrootcert must be PEM files that can be read';
     const pair = 'sslkey must belong to sslcert, without a passphrase';
-    throw new PetstoreError('bad_request', `${message}; ${pair}`, { cause });
+    // The files may come back, or be replaced.
+    throw new PetstoreError('unavailable', `${message}; ${pair}`, { cause });
   }
 }
 
