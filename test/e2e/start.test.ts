@@ -98,9 +98,9 @@ test('start in production, by deploy/env.example › no key yet › says how to 
 test('a command › nobody reads its output any more › does its work and exits with 0', async () => {
   const within = ['bash', '-c', 'set -o pipefail; "$0" "$@" 2>&1 | true'];
   const database = `sqlite:${cwd}/unread.db`;
-  const args = ['keys', 'create', '--name', 'unread', '--database', database];
+  const args = ['pets', 'add', '--name', 'unread', '--category-id', '1', '--database', database];
   assert.equal((await runProgram(args, { cwd, within })).status, 0);
-  const { stdout } = await runCommand(['keys', 'list', '--database', database], { cwd });
+  const { stdout } = await runCommand(['pets', 'list', '--database', database], { cwd });
   assert.match(stdout, / unread /);
 });
 
