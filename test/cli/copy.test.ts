@@ -8,7 +8,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, repeat } from '../storage/contract/data.ts';
 import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { assertRefused, type Finished } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -48,7 +48,9 @@ test('copy › to PostgreSQL by flags and back by variables › is the same stor
 });
 
 for (const broken of ['from', 'to'] as const) {
-  test(`copy › between two of PostgreSQL, of which --${broken} cannot be used › names this one`, async () => {
+  test(`copy › between two of PostgreSQL, of which --${broken} cannot be used › names this one`, {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using from = await createTestDatabase();
     await using to = await createTestDatabase();
     const addresses = { from: from.address, to: to.address };
