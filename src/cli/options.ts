@@ -7,7 +7,7 @@ import { NEW_PET_FIELDS, type NewPetField } from '../pet.ts';
 import { type JsonSchema, toFieldValue } from '../pet-field.ts';
 import { LIST_QUERY } from '../pet-query.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
-import { isMemoryAddress } from '../storage/address.ts';
+import { MEMORY_ADDRESS } from '../storage/address.ts';
 import { PET_FORMATS } from './pet-file.ts';
 
 /** A wrong use of the command line, with a message of our own instead of commander's. */
@@ -61,7 +61,7 @@ export function createIdError(what: string, text: string): UsageError {
 export const STORE_ADDRESS = {
   ...SERVE_OPTIONS.database,
   find(text: string): string | undefined {
-    if (!isMemoryAddress(text)) return SERVE_OPTIONS.database.find(text);
+    if (text !== MEMORY_ADDRESS) return SERVE_OPTIONS.database.find(text);
     throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
   },
 };

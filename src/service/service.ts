@@ -3,7 +3,7 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { describeAddress, isMemoryAddress, parseAddress } from '../storage/address.ts';
+import { describeAddress, MEMORY_ADDRESS, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { SERVE_OPTIONS, type ServeOptions } from './serve-options.ts';
 
@@ -39,7 +39,7 @@ export function describeService(
 ): readonly [line: string, facts: Readonly<Record<string, string>>] {
   const { host, adminHost, environment, database } = options;
   const url = toReachableUrl(host, port);
-  const hasMoreKeys = environment === 'staging' && !isMemoryAddress(database);
+  const hasMoreKeys = environment === 'staging' && database !== MEMORY_ADDRESS;
   return [
     `petstore ${manifest.version} listens on ${toUrl(host, port)}`,
     {

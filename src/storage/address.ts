@@ -104,10 +104,6 @@ function decode(text = ''): string {
 
 const refuse = (message: string) => new PetstoreError('bad_request', message);
 
-export function isMemoryAddress(text: string): boolean {
-  return text === MEMORY_ADDRESS;
-}
-
 /**
  * The address as it may be shown: with the absolute path of a file, or without user, password and options.
  *

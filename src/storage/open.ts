@@ -2,7 +2,7 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import type { Store } from '../store.ts';
-import { isMemoryAddress, MEMORY_ADDRESS, parseAddress } from './address.ts';
+import { MEMORY_ADDRESS, parseAddress } from './address.ts';
 import { type CopyOptions, copyDatabase, sayingSide } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
@@ -45,7 +45,7 @@ export function fillStore<T>(
   work: (store: Store, isNew: boolean) => Promise<T>,
 ): Promise<T> {
   const fill = async (at: string) => {
-    await using store = await openStore(at, { create: !dryRun || isMemoryAddress(at) });
+    await using store = await openStore(at, { create: !dryRun || at === MEMORY_ADDRESS });
     return await work(store, at !== address);
   };
   const file = findNewFile(address);

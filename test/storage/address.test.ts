@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
+import { describeAddress, parseAddress } from '../../src/storage/address.ts';
 
 for (const file of ['store.db', 'a:b\nc.db', ':memory:']) {
   test(`parseAddress › ${JSON.stringify(file)} › is a file`, () => {
@@ -39,17 +39,11 @@ for (const query of [
   });
 }
 
-test('isMemoryAddress › of each kind › is true of memory alone', () => {
-  assert.equal(isMemoryAddress('sqlite::memory:'), true);
-  for (const address of ['sqlite:memory', 'sqlite:./:memory:', 'postgres://h/:memory:', '', 'x']) {
-    assert.equal(isMemoryAddress(address), false, address);
-  }
-});
-
 for (const [address, shown] of [
   ['sqlite:/var/pets@home?.db', 'sqlite:/var/pets@home?.db'],
   ['sqlite:pets.db', `sqlite:${resolve('pets.db')}`],
   ['sqlite::memory:', 'sqlite::memory:'],
+  ['sqlite:./:memory:', `sqlite:${resolve(':memory:')}`],
   ['postgres://h/pets', 'postgres://h/pets'],
   ['postgresql://rex:p@a:1,[::1]:2/pets?sslmode=require', 'postgresql://a:1,[::1]:2/pets'],
   ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import type { ServeOptions } from '../../service/serve-options.ts';
-import { isMemoryAddress } from '../../storage/address.ts';
+import { MEMORY_ADDRESS } from '../../storage/address.ts';
 import { serveOptions, UsageError } from '../options.ts';
 import { addExamples } from '../output.ts';
 
@@ -29,7 +29,7 @@ export function addServe(program: Command): void {
 function checkTogether(options: ServeOptions): void {
   const { environment, database, workers, rateLimit, rateLimitBurst, seed, rehearse } = options;
   const isProduction = environment === 'production';
-  const isInMemory = isMemoryAddress(database);
+  const isInMemory = database === MEMORY_ADDRESS;
   const faults = {
     "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit":
       rateLimitBurst !== undefined && rateLimit === undefined,
