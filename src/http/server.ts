@@ -40,6 +40,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     readonly queue: FairQueue;
     readConnections: () => { connections: number; requestsAtWork: number; waitingRequests: number };
+    /** @throws PetstoreError when the service cannot serve requests. */
+    checkReady: () => Promise<void>;
   }
 }
 

@@ -8,13 +8,6 @@ const STORE_CHECK_MS = 1_000;
 /** An older outcome is not told: a load balancer would send requests to a service that cannot answer. */
 const AGE_MS_MAX = 3_000;
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** @throws PetstoreError when the service cannot serve requests. */
-    checkReady: () => Promise<void>;
-  }
-}
-
 export function addHealthRoutes(
   app: FastifyInstance,
   store: ServedStore,
