@@ -31,5 +31,6 @@ const app = await createApp({
   corsOrigin: ['*'],
   rehearse: false,
   retireGetPet: false,
+  isStopping: () => false,
 });
 await app.listen({ host: '127.0.0.1', port: Number(port) });

@@ -25,11 +25,7 @@ import { type AppOptions, createFastify, type HttpServerOptions, startRequest } 
 export function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, environment, retireGetPet, baseUrl = '/v1' } = options;
   const base = baseUrl.replace(/\/v1$/, '');
-  let stopping = false;
-  return createHttpApp({ ...options, isStopping: () => stopping }, (app, v1) => {
-    app.addHook('preClose', async () => {
-      stopping = true;
-    });
+  return createHttpApp(options, (app, v1) => {
     addOperations(v1, { pets: store.pets, base, retireGetPet });
     addDocsRoutes(app, { environment, baseUrl });
     addConsoleRoutes(app);

@@ -57,7 +57,7 @@ export interface HttpServerOptions extends Partial<RequestOptions> {
   readonly now?: () => number;
 }
 
-export type AppOptions = Omit<HttpServerOptions, 'isStopping'> &
+export type AppOptions = HttpServerOptions &
   Pick<RequestOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'>;
 
 /** What the check of a key needs. */

@@ -19,6 +19,7 @@ export async function startListener(
   options: ServeOptions,
   store: Store,
   { log, countDropped }: OpenLog,
+  isStopping: () => boolean,
 ): Promise<Service> {
   const { rateLimit, rateLimitBurst, workers } = options;
   const counts = options.adminPort === undefined ? undefined : new RequestCounts();
@@ -28,6 +29,7 @@ export async function startListener(
     log,
     rateLimiter: rateLimit === undefined ? undefined : new TokenBuckets(rateLimit, rateLimitBurst),
     count: counts?.count,
+    isStopping,
   });
   let readMetrics: Service['readMetrics'];
   if (counts !== undefined) {

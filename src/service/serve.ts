@@ -75,7 +75,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const served = requireKey(store, options);
   const service = hasWorkers
     ? await startWorkers(options, log, isStopping)
-    : await (await loadListener()).startListener(options, served, openedLog);
+    : await (await loadListener()).startListener(options, served, openedLog, isStopping);
   running.service = service;
   // Each process finds that its server takes no more writes; one tells it.
   watchStore(store, cluster.isPrimary ? log.warn : () => undefined, isStopping);

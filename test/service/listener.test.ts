@@ -49,7 +49,7 @@ async function start(more: Partial<ServeOptions> = {}) {
   const store = await openStore(options.database, { create: true });
   const key = await addKey(store, { environment: 'staging' });
   const openedLog = { log, say: log.info, countDropped: () => 0, close: async () => true };
-  const service = await startListener(options, store, openedLog);
+  const service = await startListener(options, store, openedLog, () => false);
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n`;
   return {
     ...{ options, store, service, key, lines, log, head },

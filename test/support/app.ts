@@ -35,6 +35,7 @@ export async function startTestApp(options: Partial<AppOptions & { store: Store 
     corsOrigin: ['*'],
     rehearse: false,
     retireGetPet: false,
+    isStopping: () => false,
     // A rehearsed failure may be any error.
     count: options.rehearse ? undefined : (line) => addUndocumented(undocumented, line),
     ...options,
