@@ -1,17 +1,7 @@
 /** Files that only their owner may read and write, whatever the umask is: they hold pets and digests of keys. */
 
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
@@ -38,7 +28,7 @@ export function describeFileError(
 /** The file at the end of links, also if it is not there yet: the links stay. */
 export function followLinks(file: string, linksMax = 40): string {
   try {
-    const target = resolve(realpathSync(dirname(file)), readlinkSync(file));
+    const target = resolve(fs.realpathSync(dirname(file)), fs.readlinkSync(file));
     // Links in a circle have no end: whoever uses one of them fails.
     return linksMax === 0 ? file : followLinks(target, linksMax - 1);
   } catch {
@@ -49,7 +39,7 @@ export function followLinks(file: string, linksMax = 40): string {
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */
 export function createPrivateFile(file: string): void {
-  closeSync(openSync(file, 'wx', 0o600));
+  fs.closeSync(fs.openSync(file, 'wx', 0o600));
 }
 
 /**
@@ -78,7 +68,7 @@ export async function writePrivateFile<T>(
     const result = await write(partial);
     await syncToDisk(partial);
     // From here to the end no signal is heard: the file is whole.
-    (replace ? renameSync : nameNewFile)(partial, file);
+    (replace ? fs.renameSync : nameNewFile)(partial, file);
     syncFolder(dirname(file));
     return result;
   } catch (cause) {
@@ -93,23 +83,23 @@ export async function writePrivateFile<T>(
 function nameNewFile(partial: string, file: string): void {
   refuseOldLog(file);
   try {
-    linkSync(partial, file);
+    fs.linkSync(partial, file);
     return;
   } catch {
     // The name is taken, or the file system has no links: there an empty file takes the name first.
     createPrivateFile(file);
   }
   try {
-    renameSync(partial, file);
+    fs.renameSync(partial, file);
   } catch (cause) {
-    rmSync(file);
+    fs.rmSync(file);
     throw cause;
   }
 }
 
 /** SQLite would take what an earlier database of this name has left for a part of the new one. */
 function refuseOldLog(file: string): void {
-  for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => existsSync(each))) {
+  for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => fs.existsSync(each))) {
     throw new PetstoreError('bad_request', `${log} is of another database: move it away`);
   }
 }
@@ -127,7 +117,7 @@ function remove(partial: string): void {
   // On a full disk SQLite leaves its log.
   for (const end of ['', '-journal', '-shm', '-wal']) {
     try {
-      rmSync(`${partial}${end}`);
+      fs.rmSync(`${partial}${end}`);
     } catch {
       // It is not there, or the failure before is the one to report.
     }
@@ -143,11 +133,11 @@ async function syncToDisk(file: string): Promise<void> {
 function syncFolder(folder: string): void {
   let handle: number | undefined;
   try {
-    handle = openSync(folder, 'r');
-    fsyncSync(handle);
+    handle = fs.openSync(folder, 'r');
+    fs.fsyncSync(handle);
   } catch {
     // The file is whole.
   } finally {
-    if (handle !== undefined) closeSync(handle);
+    if (handle !== undefined) fs.closeSync(handle);
   }
 }
