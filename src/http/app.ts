@@ -32,8 +32,25 @@ export function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
 }
 
+/** Of the admin listener: each scrape needs one. */
+export const ADMIN_CONNECTIONS_MAX = 100;
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface AdminOptions extends HttpServerOptions {
+  readonly readMetrics: () => Promise<string>;
+}
+
+/** The admin listener, for the operator's own network. No key is needed: who reaches its port may read all of it. */
+export function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
+  return createHttpApp({ ...options, maxConnections: ADMIN_CONNECTIONS_MAX }, (app) => {
+    app.get('/metrics', async (_request, reply) =>
+      reply.type(PROMETHEUS_TEXT).send(await options.readMetrics()),
+    );
+  });
+}
+
 /** The application, ready to listen or to be injected; its `close` leaves the store open. */
-export async function createHttpApp(
+async function createHttpApp(
   options: HttpServerOptions,
   addRoutes: (app: FastifyInstance, v1: FastifyInstance) => void,
 ): Promise<FastifyInstance> {

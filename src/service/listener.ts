@@ -2,8 +2,7 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type AdminOptions, createAdminApp } from '../http/admin.ts';
-import { createApp } from '../http/app.ts';
+import { type AdminOptions, createAdminApp, createApp } from '../http/app.ts';
 import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';

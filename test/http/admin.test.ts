@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { ADMIN_CONNECTIONS_MAX, createAdminApp } from '../../src/http/admin.ts';
+import { ADMIN_CONNECTIONS_MAX, createAdminApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
