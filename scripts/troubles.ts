@@ -381,7 +381,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   'is damaged': [
     'The file was overwritten or its disk failed.',
     'journalctl -k',
-    'Restore a backup.',
+    'Do what the text says.',
   ],
   'cannot be opened': [
     'The folder is missing, folder or file is of another user, the disk is read-only, or no inode is free.',

@@ -98,7 +98,7 @@ function nameNewFile(partial: string, file: string): void {
 }
 
 /** SQLite would take what an earlier database of this name has left for a part of the new one. */
-function refuseOldLog(file: string): void {
+export function refuseOldLog(file: string): void {
   for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => fs.existsSync(each))) {
     throw new PetstoreError('bad_request', `${log} is of another database: move it away`);
   }

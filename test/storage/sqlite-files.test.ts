@@ -87,7 +87,7 @@ const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 const ONLY_WAL =
   'is missing or empty, but its -wal file has pets: put the database back, and move all its files together';
-const DAMAGED = 'is damaged: restore it from a backup';
+const DAMAGED = 'is damaged: move all its files away, then restore a backup';
 
 test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
   // More than one step of the copy, and more than SQLite keeps in memory.
@@ -264,6 +264,27 @@ describe('opening', { concurrency: 2 }, () => {
       assert.deepEqual(await readdir(dirname(file)), names);
     });
   }
+
+  test('openStore › a backup beside the -wal of another database › is refused, and both left as they were', async () => {
+    const file = await createDatabase(1);
+    await copyStore(`sqlite:${file}`, `sqlite:${file}.backup`);
+    const link = join(createProcessFolder(), 'link.db');
+    await symlink(`${file}.backup`, link);
+    const wal = `${file}.backup-wal`;
+    await writeFile(wal, await readWal());
+    const bytes = await readBoth();
+    for (const opened of [`${file}.backup`, link]) {
+      await assert.rejects(openStore(`sqlite:${opened}`, { create: true }), {
+        ...{ name: 'PetstoreError', code: 'bad_request' },
+        message: `${wal} is of another database: move it away`,
+      });
+    }
+    assert.deepEqual(await readBoth(), bytes);
+
+    function readBoth() {
+      return Promise.all([readFile(`${file}.backup`), readFile(wal)]);
+    }
+  });
 
   test('openStore › a folder, or a link to itself › is refused with what to look at', async () => {
     const folder = createProcessFolder();

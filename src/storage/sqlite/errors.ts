@@ -29,7 +29,7 @@ const NO_ROOM =
   'cannot grow: the disk is full, or that of temporary files (SQLITE_TMPDIR, TMPDIR, /var/tmp), or no id is left';
 export const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
-export const DAMAGED = 'is damaged: restore it from a backup';
+export const DAMAGED = 'is damaged: move all its files away, then restore a backup';
 
 /**
  * The work's result. The work is retried while another process has the lock, for at most BUSY_MS_MAX. The

@@ -1,31 +1,45 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
-import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
-import { createPrivateFile, followLinks } from '../private-file.ts';
+import { createPrivateFile, followLinks, refuseOldLog } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
 import { createError, WITHOUT_WAL } from './errors.ts';
 
 /** Of the only page of a new database; the rest is in its -wal, if a byte of its header says so. */
 const PAGE_BYTES = 4_096;
+const ROLLBACK_MODE = 1;
+const WAL_MODE = 2;
 const WAL_TRIES = 40;
 const WAL_TRY_MS = 50;
 
 /**
  * Resolves to whether this process has made the file.
  *
- * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or only one of it and its -wal
- *   is there.
+ * @throws PetstoreError when it is not there and not to be created, is no file, or its -wal is missing or of another database.
  */
 export async function prepareFile(file: string, create: boolean): Promise<boolean> {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats?.isDirectory()) throw createError(file, 'is a folder: name a file in it');
   if (stats?.isFile() === false) throw createError(file, 'is not a file');
-  if (isOnlyWal(file)) {
+  const hasWal = countBytes(`${followLinks(file)}-wal`) > 0;
+  // In this order: a process that makes the database writes to its -wal last. SQLite would delete a -wal beside an empty file.
+  if (hasWal && countBytes(file) === 0) {
     const what = 'is missing or empty, but its -wal file has pets';
     throw createError(file, `${what}: put the database back, and move all its files together`);
   }
+  // A backup is in rollback mode until it is first opened, so it has no -wal.
+  if (hasWal && readMode(file) === ROLLBACK_MODE) refuseOldLog(realpathSync(file));
   if (stats !== undefined) {
     // An empty file becomes a new database, which would keep the mode of this file.
     if (create && stats.size === 0) chmodSync(file, 0o600);
@@ -47,20 +61,25 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
   }
 }
 
-/** Whether only the -wal is left of a database: SQLite would delete it beside an empty file. */
-function isOnlyWal(file: string): boolean {
-  // In this order: a process that makes the database writes to its -wal last.
-  return countBytes(`${followLinks(file)}-wal`) > 0 && countBytes(file) === 0;
-}
-
 function countBytes(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function lacksWal(file: string): boolean {
-  // https://sqlite.org/fileformat2.html#file_format_version_numbers
-  const isNew = statSync(file).size === PAGE_BYTES && readFileSync(file)[18] === 2;
+  const isNew = statSync(file).size === PAGE_BYTES && readMode(file) === WAL_MODE;
   return isNew && !existsSync(`${realpathSync(file)}-wal`);
+}
+
+/** The file format write version (https://sqlite.org/fileformat2.html#file_format_version_numbers). */
+function readMode(file: string): number | undefined {
+  const handle = openSync(file, 'r');
+  try {
+    const header = new Uint8Array(19);
+    readSync(handle, header);
+    return header.at(-1);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Removes a file that this process has made, unless another process has added tables. */
@@ -75,7 +94,10 @@ export function createFileCheck(connection: SqliteConnection): () => void {
   const location = connection.location();
   if (location === null) return () => undefined;
   const files = [
-    [connection.file, 'stop the service and put it back'],
+    [
+      connection.file,
+      'stop the service, then put it back, or move its -wal away to use another file',
+    ],
     // If the file is a link, SQLite has the -wal beside the database, not beside the link.
     [`${location}-wal`, 'stop the service by SIGTERM, which saves its pets, and start it again'],
   ].map(([path = '', remedy]) => ({ path, remedy, identity: findIdentity(path) }));

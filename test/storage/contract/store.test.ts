@@ -96,7 +96,7 @@ testOnPostgresql(
       store.backup(file).finally(() => mocked.mock.restore()),
       {
         ...{ name: 'PetstoreError', code: 'unavailable' },
-        message: `the database ${file} is damaged: restore it from a backup`,
+        message: `the database ${file} is damaged: move all its files away, then restore a backup`,
       },
     );
     const left = (await readdir(place.folder)).filter((name) => name.startsWith('backup'));
