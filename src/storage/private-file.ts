@@ -125,7 +125,8 @@ function remove(partial: string): void {
 }
 
 async function syncToDisk(file: string): Promise<void> {
-  await using handle = await open(file, 'r');
+  // Windows syncs only a file that is open for writing.
+  await using handle = await open(file, 'r+');
   await handle.sync();
 }
 
