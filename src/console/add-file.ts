@@ -89,7 +89,7 @@ function showFound({ name, pets, ignoresColumns, warnings }: PetFile, known: num
   show('found-known', known > 0);
   const flag = ignoresColumns ? ' --ignore-columns' : '';
   write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}${flag}`);
-  show('found-many', length > MANY);
+  show('found-many', length > MANY && known === 0);
   write('add-all', `Add ${count}`);
   show('found', true);
   getElement('add-all', HTMLButtonElement).focus();
