@@ -35,7 +35,7 @@ import {
   unavailable,
 } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { REX } from './contract/data.ts';
+import { listAll, REX, repeat, toRange } from './contract/data.ts';
 
 /** The layout of the next release. */
 const NEWER = LAYOUT + 1;
@@ -412,7 +412,10 @@ for (const [what, end, isLink] of [
     await rm(`${path}${end}`);
     for (const _ of ['removed', 'replaced']) {
       await assert.rejects(store.pets.add(REX), gone);
+      await assert.rejects(store.pets.merge(repeat(2)), gone);
+      await assert.rejects(store.pets.remove([toRange(1)]), gone);
       await assert.rejects(store.check(), gone);
+      assert.equal((await listAll(store)).length, 1);
       await writeFile(`${path}${end}`, '');
     }
   });

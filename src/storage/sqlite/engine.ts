@@ -30,6 +30,7 @@ export async function openSqlite(file: string, options: OpenOptions): Promise<En
 
 function createEngine(connection: SqliteConnection, foundLayout: number): Engine {
   const counts = createStoreCounts();
+  const checkFiles = createFileCheck(connection);
   const read: Engine['read'] = async (sql, ...values) =>
     retryWhileBusy(connection.file, () => connection.run(sql, ...values));
   return {
@@ -41,17 +42,17 @@ function createEngine(connection: SqliteConnection, foundLayout: number): Engine
     purge: toPurge(NOW, ''),
     read,
     petQueries: createPetQueries(read, () => connection.readCommitCounter(), counts),
-    ...createWrites(connection, counts),
-    ...createLongWork(connection),
+    ...createWrites(connection, counts, checkFiles),
+    ...createLongWork(connection, checkFiles),
   };
 }
 
 function createWrites(
   connection: SqliteConnection,
   counts: StoreCounts,
+  checkFiles: () => void,
 ): Pick<Engine, 'write' | 'insertPet' | 'check'> & AsyncDisposable {
   const { file } = connection;
-  const checkFiles = createFileCheck(connection);
   // The writer has a connection of its own, which would not see a database in memory.
   const writer = file === MEMORY_FILE ? undefined : createWriter(file);
 

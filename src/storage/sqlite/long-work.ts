@@ -10,6 +10,7 @@ import { finishCopy } from './layout.ts';
 
 export function createLongWork(
   connection: SqliteConnection,
+  checkFiles: () => void,
 ): Pick<Engine, 'longTransaction' | 'inSession' | 'copyTo'> {
   const { file } = connection;
   const statements = createTransaction(connection);
@@ -21,6 +22,7 @@ export function createLongWork(
     await retryWhileBusy(file, () => connection.exec(begin));
     try {
       const result = await work(statements);
+      if (kind !== 'snapshot') checkFiles();
       connection.exec('commit');
       connection.countCommit();
       return result;
