@@ -6,14 +6,10 @@ import { listPets } from '../operations/list-pets.ts';
 import { METHODS } from '../protocol/node-http.ts';
 
 const PETS = `pets are at /v1${listPets.path}`;
-export const NOTHING_HERE = new PetstoreError(
-  'not_found',
-  `there is nothing at this path; ${PETS}`,
-);
-const SLASH = new PetstoreError(
-  'not_found',
-  `there is nothing at this path: it has a slash too many; ${PETS}`,
-);
+const createNothing = (why = '') =>
+  new PetstoreError('not_found', `there is nothing at this path${why}; ${PETS}`);
+export const NOTHING_HERE = createNothing();
+const SLASH = createNothing(': it has a slash too many');
 
 /** Two slashes, or one at the end, other than those of an absolute target. */
 const HAS_SLASH = /^[^?]*(?<!^https?:)\/(?:[/?]|$)/i;
