@@ -9,11 +9,11 @@ if (Number(process.versions.node.split('.')[0]) >= MAJOR_MIN) {
   // The driver of PostgreSQL warns its programmers when it reads .pgpass: that line is no line of the log.
   process.noDeprecation = true;
   // The service goes on if the reader of its output closes the pipe.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') fail(error);
-    });
-  }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') fail(error);
+  });
+  // A script would repeat work that is done if the status were that of its messages.
+  process.stderr.on('error', () => undefined);
   await run(process.argv.slice(2));
 } else {
   process.stderr.write(

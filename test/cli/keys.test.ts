@@ -150,6 +150,19 @@ test('pets generate and list › to a full disk › fail, also if it cuts their 
   }
 });
 
+test('pets add, get › with standard error on a full disk › end with the status of their work', async () => {
+  const { path: cwd } = await createKeyFolder();
+  const within = ['bash', '-c', '"$@" 2> /dev/full', 'bash'];
+  for (const [line, status] of [
+    ['pets add --name Rex --category-id 1', 0],
+    ['pets get 1', 0],
+    ['pets get 2', 1],
+  ] as const) {
+    const finished = await runProgram(line.split(' '), { cwd, within });
+    assert.equal(finished.status, status, line);
+  }
+});
+
 test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
   const folder = await createKeyFolder(' --expires 30d --read-only');
   using database = new DatabaseSync(join(folder.path, 'petstore.db'));
