@@ -1,5 +1,6 @@
 /** Sends the pets of a file, several at a time, each until the service takes or refuses it. */
 
+import type { ClientResponse } from '../../client/petstore-client.ts';
 import { createClient } from './client.ts';
 import { getElement, write } from './elements.ts';
 import type { PetFile } from './pet-file.ts';
@@ -12,30 +13,52 @@ const WITH_ANOTHER_KEY =
   'Another key adds the whole file again: first take out of the file the pets that the store has.';
 
 /** Resolves to the result in words. Sent again with the same key, the file adds only what it did not add before. */
-export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Promise<string> {
-  const { length } = pets;
-  let added = 0;
-  let known = 0;
-  let removed = 0;
+export async function sendPets(file: PetFile, signal: AbortSignal): Promise<string> {
+  const { length } = file.pets;
+  const counts = { added: 0, known: 0, removed: 0 };
   const count = () => {
+    const { added, known, removed } = counts;
     const there = known === 0 ? '' : `; already there: ${known}`;
     return `${added} of ${length} added${there}${removed === 0 ? '' : `; removed since: ${removed}`}.`;
   };
-  const show = (words = '') => {
-    const done = added + known + removed;
-    write('progress-text', `${done} of ${length}${words}`);
-    getElement('progress-bar', HTMLProgressElement).value = done / length;
-  };
-  const client = createClient('from-file', {
-    onResponse({ request, status, headers }) {
-      if (status === 410) removed += 1;
-      else if (status !== 201) return show(`, answered ${status}`);
-      // A replay after the first try repeats an answer that was lost.
-      else if (request.tries === 1 && headers.get('idempotency-replayed') === 'true') known += 1;
-      else added += 1;
-      show();
-    },
-  });
+  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+  window.addEventListener('beforeunload', warn);
+  showProgress(0, length);
+  try {
+    await sendAll(file, signal, (answer) => {
+      const outcome = findOutcome(answer);
+      if (outcome !== undefined) counts[outcome] += 1;
+      const words = outcome === undefined ? `, answered ${answer.status}` : '';
+      showProgress(counts.added + counts.known + counts.removed, length, words);
+    });
+  } catch (cause) {
+    const isKeyRefused = [401, 403].includes(Object(cause).status);
+    const next = isKeyRefused ? WITH_ANOTHER_KEY : 'Add the same file again to go on.';
+    // The service may have taken creates whose answers did not come.
+    const result = `At least ${count()} ${next}`;
+    if (signal.aborted) return `Stopped. ${result}`;
+    throw new Error(`${(cause as Error).message}\n${result}`, { cause });
+  } finally {
+    window.removeEventListener('beforeunload', warn);
+  }
+  return count();
+}
+
+/** What an answer says of its pet; undefined if the pet is sent again, or refused. */
+function findOutcome({ request, status, headers }: ClientResponse) {
+  if (status === 410) return 'removed';
+  if (status !== 201) return undefined;
+  // A replay after the first try repeats an answer that was lost.
+  const isKnown = request.tries === 1 && headers.get('idempotency-replayed') === 'true';
+  return isKnown ? 'known' : 'added';
+}
+
+async function sendAll(
+  { id, pets }: PetFile,
+  signal: AbortSignal,
+  onResponse: (answer: ClientResponse) => void,
+): Promise<void> {
+  const client = createClient('from-file', { onResponse });
   const entries = pets.entries();
   const sendNext = async () => {
     for (const [index, pet] of entries) {
@@ -46,18 +69,10 @@ export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Prom
       });
     }
   };
-  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-  window.addEventListener('beforeunload', warn);
-  show();
-  try {
-    await Promise.all(Array.from({ length: AT_A_TIME }, sendNext));
-  } catch (cause) {
-    const isKeyRefused = [401, 403].includes(Object(cause).status);
-    const result = `${count()} ${isKeyRefused ? WITH_ANOTHER_KEY : 'Add the same file again to go on.'}`;
-    if (signal.aborted) return `Stopped: ${result}`;
-    throw new Error(`${(cause as Error).message}\n${result}`, { cause });
-  } finally {
-    window.removeEventListener('beforeunload', warn);
-  }
-  return count();
+  await Promise.all(Array.from({ length: AT_A_TIME }, sendNext));
+}
+
+function showProgress(done: number, length: number, words = ''): void {
+  write('progress-text', `${done} of ${length}${words}`);
+  getElement('progress-bar', HTMLProgressElement).value = done / length;
 }
