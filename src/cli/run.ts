@@ -1,5 +1,6 @@
 /** The command line: its commands, the line for an error, and the exit status. */
 
+import cluster from 'node:cluster';
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { PetstoreError } from '../error.ts';
@@ -91,5 +92,7 @@ export async function run(args: readonly string[]): Promise<void> {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     fail(error);
+    // The channel to the primary would keep a worker alive.
+    cluster.worker?.disconnect();
   }
 }

@@ -53,8 +53,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (running.isStopping) return;
     running.isStopping = true;
     await stopAll(running);
-    // The channel to the primary would keep this worker alive.
-    cluster.worker?.disconnect();
     throw error;
   }
 }

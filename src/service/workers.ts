@@ -29,7 +29,9 @@ export async function startWorkers(
   const port = await findPort(host, wanted, '');
   // The admin listener starts last. Found now, its error does not wait for the workers.
   if (adminPort !== undefined) await findPort(adminHost, adminPort, 'admin-');
-  cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
+  // Behind a -- the port would be no option.
+  const args = process.argv.slice(2).filter((arg) => arg !== '--');
+  cluster.setupPrimary({ args: [...args, '--port', String(port)] });
   // A message to a dead worker fails. Without a listener this error would end the primary.
   cluster.on('fork', (worker) =>
     worker.on('error', (err) =>

@@ -225,7 +225,7 @@ describe('workers', { concurrency: 2 }, () => {
         values (2, x'01', 'b', 'production', 1);
       insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'expired', 1, -1);
     `);
-    await using service = await start(`sqlite:${file}`, '--seed', '5');
+    await using service = await start(`sqlite:${file}`, '--seed', '5', '--');
     for (const said of [
       `migrated the store from layout ${OLDER_LAYOUT} to ${LAYOUT}`,
       'the store has keys of both environments: petstore copy --environment staging makes a store without the other keys',
@@ -267,15 +267,23 @@ describe('workers', { concurrency: 2 }, () => {
     });
   }
 
-  test('workers › the first worker cannot open the store › ends with 1, and one line for all', async () => {
-    const env = importing(`
-      import cluster from 'node:cluster';
-      if (cluster.isWorker) process.env.PETSTORE_DATABASE = 'sqlite:none/petstore.db';
-    `);
-    const args = 'serve --port 0 --workers 2 --log-level silent'.split(' ');
-    const line = 'there is no database none/petstore.db';
-    assertRefused(await runProgram(args, { cwd: createProcessFolder(), env }), 1, line);
-  });
+  for (const [what, change, line] of [
+    [
+      'cannot open the store',
+      "process.env.PETSTORE_DATABASE = 'sqlite:none/petstore.db'",
+      'there is no database none/petstore.db',
+    ],
+    ['gets a wrong option', "process.argv.push('--none')", "unknown option '--none'"],
+  ] as const) {
+    test(`workers › the first worker ${what} › ends with 1, and one line for all`, async () => {
+      const env = importing(`
+        import cluster from 'node:cluster';
+        if (cluster.isWorker) ${change};
+      `);
+      const args = 'serve --port 0 --workers 2 --log-level silent'.split(' ');
+      assertRefused(await runProgram(args, { cwd: createProcessFolder(), env }), 1, line);
+    });
+  }
 
   test('workers › SIGTERM to the second worker while it starts, then to the first process › answers what was begun, and exits with 0', {
     skip: NO_PROC,
