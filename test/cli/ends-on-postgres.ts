@@ -49,6 +49,9 @@ const count = async (address: string, what: string) => {
   return (await queryOnce(address, sql)).rowCount;
 };
 
+const untilNone = (address: string) =>
+  until(async () => (await count(address, "application_name = 'petstore'")) === 0);
+
 /** Starts the command on a new store in this database, and waits until it is held, unless something else happens. */
 export async function startHeld(row: Row, address: string, what = WAIT) {
   await using stack = new AsyncDisposableStack();
@@ -75,7 +78,7 @@ export async function startHeld(row: Row, address: string, what = WAIT) {
     release: () => queryOnce(address, RELEASE),
     /** Shows what the command told to look with, or else the files that the command left. */
     async look() {
-      await until(async () => (await count(address, "application_name = 'petstore'")) === 0);
+      await untilNone(address);
       if (row.look !== '') return await see(row.look, cwd, address);
       return readdirSync(cwd)
         .filter((name) => !names.includes(name))
@@ -105,7 +108,14 @@ const toSignalled = (signal: NodeJS.Signals, status: number | null): End => ({
 /** The ends of a command that commits. */
 const listCommitEnds = (signal: NodeJS.Signals): Readonly<Record<string, End>> => ({
   [`${signal} comes`]: toSignalled(signal, 0),
-  [`${signal} comes, and no answer`]: toSignalled(signal, null),
+  [`${signal} comes, and no answer`]: {
+    async by({ process }, address) {
+      process.kill(signal);
+      // Its locks end while its statement is held.
+      await untilNone(address);
+    },
+    ...{ status: null, isDone: false },
+  },
   ...CUTS,
   'the disk is full': { what: FAIL_AS_FULL, status: 1, isDone: false, isKnown: true },
 });

@@ -39,9 +39,6 @@ export async function startProxy(address: string, delayMs = 0) {
       from.on('close', () => to.destroy());
     }
   });
-  const cut = () => {
-    for (const socket of sockets.keys()) socket.destroy();
-  };
   const through = new URL(address);
   through.port = String(await listen(server));
   return {
@@ -62,10 +59,15 @@ export async function startProxy(address: string, delayMs = 0) {
     speak() {
       for (const [client, database] of sockets) client.pipe(database);
     },
-    /** Ends the connections that are open. */
-    cut,
+    /** Ends the connections that are open. The database learns of it after its next answer. */
+    cut() {
+      for (const [client, database] of sockets) {
+        database.once('data', () => database.destroy());
+        client.removeAllListeners('close').destroy();
+      }
+    },
     async [Symbol.asyncDispose]() {
-      cut();
+      for (const socket of [...sockets].flat()) socket.destroy();
       server.close();
       await once(server, 'close');
     },

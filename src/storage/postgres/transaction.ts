@@ -13,6 +13,9 @@ const LOCK_SECONDS_MAX = 5;
 /** A client that sends no statement, or takes no answer, would hold its locks for ever: it is stopped, or its host lost. */
 const END_IF_SILENT =
   "set local idle_in_transaction_session_timeout = '10s'; set local tcp_user_timeout = '10s'";
+/** A client that is gone would hold its locks until its statement ends. Other systems may refuse this setting. */
+const END_IF_GONE =
+  "select set_config('client_connection_check_interval', '2s', true) where version() ~ 'linux'";
 const LIMIT_WAITS = `set local lock_timeout = '${LOCK_SECONDS_MAX}s'`;
 
 /** The statements of long work, in the transaction that is under way, if there is one. */
@@ -61,7 +64,7 @@ export function transactionOn<T>(
 ): Promise<T> {
   const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
   return connection.inTransaction(isolation, async () => {
-    if (kind !== 'snapshot') await connection.run(END_IF_SILENT);
+    if (kind !== 'snapshot') await connection.run(`${END_IF_SILENT}; ${END_IF_GONE}`);
     if (kind === 'exclusive') {
       await connection.run(`${LIMIT_WAITS}; ${ADD_ALONE}`);
       await connection.run('lock table api_keys in share row exclusive mode');
