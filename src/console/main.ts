@@ -121,6 +121,13 @@ onSubmit(fileForm, async () => {
   await fileAdder.add();
   attempt(listForm, () => petList.reload());
 });
+// The second click of a double click would meet the button that the first one shows: Stop is where Add was.
+const ignoreSecond = (event: MouseEvent) => {
+  if (event.detail !== 2) return;
+  event.preventDefault();
+  event.stopPropagation();
+};
+fileForm.addEventListener('click', ignoreSecond, true);
 onClick('#open-add', openAdd);
 onClick('#open-file', () => fileDialog.showModal());
 onClick('#stop', () => fileAdder.stop());

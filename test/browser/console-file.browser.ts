@@ -254,6 +254,15 @@ describePages('console, add many', start, (test, stage) => {
     });
   }
 
+  test('console, add many › a double click on Add › adds all, as a click does', async (page) => {
+    const held = await holdRequests(page, '**/v1/pets');
+    await chooseFile(page, createCsv('Twice', 3));
+    await page.getByRole('button', { name: 'Add 3 pets' }).dblclick();
+    await until(() => held.length === 3);
+    for (const route of held) await route.continue();
+    await page.getByText('3 of 3 added.').waitFor();
+  });
+
   test('console, add many › creates that take time › are 16 at a time, tell how many are added, and end with one that fails', async (page) => {
     // In the page, since a browser sends only six requests at once.
     await page.evaluate(`{
