@@ -80,19 +80,29 @@ export class FileAdder {
   }
 }
 
-function showFound({ name, pets, ignoresColumns, warnings }: PetFile, known: number): void {
+function showFound(file: PetFile, known: number): void {
+  const { name, pets, warnings } = file;
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
   const [first] = pets.map((pet) => toJson(pet));
   write('found-text', [`${name} has ${count}. The first one: ${first}`, ...warnings].join('\n'));
   write('known', known === 1 ? 'pet' : `${known} pets`);
   show('found-known', known > 0);
-  const flag = ignoresColumns ? ' --ignore-columns' : '';
-  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}${flag}`);
+  write('command', createCommand(file));
   show('found-many', length > MANY && known === 0);
   write('add-all', `Add ${count}`);
   show('found', true);
   getElement('add-all', HTMLButtonElement).focus();
+}
+
+function createCommand({ name, format, ignoresColumns }: PetFile): string {
+  // It would be taken for an option.
+  const path = name.replace(/^-/, './-');
+  const parts = ['petstore pets import', /[^\w./-]/.test(path) ? quote(path) : path];
+  // The command line would find no format, or another one. The first character begins no ending.
+  if (!name.slice(1).toLowerCase().endsWith(`.${format}`)) parts.push(`--format ${format}`);
+  if (ignoresColumns) parts.push('--ignore-columns');
+  return parts.join(' ');
 }
 
 export function onFile(take: (file: File) => void): void {

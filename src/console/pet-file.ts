@@ -19,6 +19,7 @@ const FNV_PRIME = 0x100000001b3n;
 
 export interface PetFile {
   readonly name: string;
+  readonly format: 'csv' | 'json';
   /** The same for the same bytes. */
   readonly id: string;
   readonly pets: readonly NewPet[];
@@ -41,11 +42,11 @@ async function parsePets(name: string, bytes: Uint8Array, ignoresColumns: boolea
   const lines: string[] = [];
   try {
     const text = (await Array.fromAsync(decodeText([bytes]))).join('');
-    const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-    const rows = isJson ? readJsonRows(text) : readCsv([text], ignoresColumns);
+    const format = /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'json' : 'csv';
+    const rows = format === 'json' ? readJsonRows(text) : readCsv([text], ignoresColumns);
     const parsed = parseRows(rows, parseNewPetRow, (line) => lines.push(line));
     const pets = await Array.fromAsync(parsed);
-    if (pets.length > 0) return { pets, warnings: lines };
+    if (pets.length > 0) return { format, pets, warnings: lines } as const;
     throw new Error('the file has no pets');
   } catch (cause) {
     const reason =

@@ -314,6 +314,24 @@ describePages('console, add many', start, (test, stage) => {
     }
   });
 
+  test('console, add many › a name that the command line takes otherwise › is in a command that works', async (page) => {
+    const csv = createCsv('Named', 2_001);
+    const json = JSON.stringify(
+      Array.from({ length: 2_001 }, () => ({ name: 'Named', categoryId: 1 })),
+    );
+    for (const [name, content, args] of [
+      ['-x.csv', csv, './-x.csv'],
+      ['pets.txt', csv, 'pets.txt --format csv'],
+      ['.csv', csv, '.csv --format csv'],
+      ['pets.CSV', json, 'pets.CSV --format json'],
+      ['-.JSON', json, './-.JSON'],
+    ] as const) {
+      const file = { ...toFile(content), name };
+      await page.getByLabel('CSV or JSON file').setInputFiles(file);
+      await page.getByText(`petstore pets import ${args}`, EXACT).waitFor();
+    }
+  });
+
   test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async (page) => {
     const done = page.locator('#file-added');
     const wrong = page.locator('#file-form [role=alert]');
