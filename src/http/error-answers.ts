@@ -1,17 +1,13 @@
 /** Errors as answers: the body, and the handler that sends it. */
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { ERRORS, type ErrorCode, PetstoreError } from '../error.ts';
+import { ERRORS, PetstoreError } from '../error.ts';
 
-export interface ErrorBody {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly status: number;
-}
-
-export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): ErrorBody {
+export function toErrorBody({ code, message }: Pick<PetstoreError, 'code' | 'message'>) {
   return { code, message, status: ERRORS[code].status };
 }
+
+export type ErrorBody = ReturnType<typeof toErrorBody>;
 
 /** What a message quotes from a body: the log must not have it. */
 const QUOTED = /".*"/s;

@@ -9,7 +9,6 @@ import { parsePostgres } from '../address.ts';
 import { explain, NAME_NOT_RESOLVED, NO_TLS, toCode } from './errors.ts';
 
 type Parameters = ReturnType<typeof parsePostgres>['parameters'];
-type Tls = ClientConfig['ssl'];
 
 const LOOKUP_SHARE = 0.8;
 
@@ -39,7 +38,7 @@ export function checkUser({ configs: [host] }: Hosts): void {
 }
 
 /** As libpq: only `verify-full` compares the name of the host, and `require` trusts any server unless it has a CA. */
-function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls {
+function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): ClientConfig['ssl'] {
   if (mode === 'disable') return false;
   const read = (file?: string) => file && readFileSync(file, 'utf8');
   try {

@@ -18,12 +18,6 @@ export type Write = readonly Statement[];
 
 type Written = Row[][][];
 
-interface Thread {
-  readonly worker: Worker;
-  /** Not the port of the worker itself: there `node --watch` sends messages of its own. */
-  readonly port: MessagePort;
-}
-
 export function createWriter(file: string) {
   let thread: Thread | undefined;
   return {
@@ -47,7 +41,10 @@ export function createWriter(file: string) {
   };
 }
 
-function startThread(file: string): Thread {
+type Thread = ReturnType<typeof startThread>;
+
+function startThread(file: string) {
+  // Not the port of the worker itself: there `node --watch` sends messages of its own.
   const { port1: port, port2 } = new MessageChannel();
   const options = { workerData: { file, port: port2 }, transferList: [port2] };
   return { worker: new Worker(new URL(import.meta.url), options), port };
