@@ -57,12 +57,9 @@ export interface KeyOptions {
   readonly expires?: number | undefined;
 }
 
-export function createApiKey(
-  { name, environment, readOnly, expires }: KeyOptions,
-  now: number,
-): { text: string; newKey: NewApiKey } {
+export function createApiKey({ name, environment, readOnly, expires }: KeyOptions, now: number) {
   const text = createApiKeyText(environment);
-  const newKey = {
+  const newKey: NewApiKey = {
     digest: digestApiKey(text),
     name,
     environment,

@@ -3,7 +3,7 @@
 export function findNearest(
   name: string,
   known: Iterable<string>,
-  editsMax = Number.POSITIVE_INFINITY,
+  editsMax = Infinity,
 ): string | undefined {
   const [nearest] = [...known]
     .map((one) => ({ one, edits: countEdits(one, name) }))

@@ -63,10 +63,7 @@ export async function* decodeText(
  * @param isCsv whether a line end between two quotes belongs to the row.
  * @throws PetstoreError `bad_request` for a row that is too long.
  */
-export async function* splitRows(
-  pieces: Pieces,
-  isCsv: boolean,
-): AsyncGenerator<{ readonly place: string; readonly text: string }> {
+export async function* splitRows(pieces: Pieces, isCsv: boolean) {
   let line = 1;
   let place = 'line 1';
   let text = '';
@@ -137,10 +134,7 @@ export async function* parseRows<Parsed extends object>(
  *
  * @throws PetstoreError `bad_request` when the text is no array, or has more than `valuesMax` values.
  */
-export function* readJsonRows(
-  text: string,
-  valuesMax = Number.POSITIVE_INFINITY,
-): Generator<FileRow> {
+export function* readJsonRows(text: string, valuesMax = Infinity): Generator<FileRow> {
   const values = parseJson(text, valuesMax);
   if (!Array.isArray(values)) {
     throw new PetstoreError('bad_request', 'the file must be a JSON array');

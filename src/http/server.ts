@@ -24,7 +24,7 @@ const REQUEST_FACTS = {
   keyId: null as number | null,
   isReadOnly: false,
   /** When that key was accepted, by `performance.now`. */
-  acceptedAt: Number.NEGATIVE_INFINITY,
+  acceptedAt: -Infinity,
   /** Its place in the fair queue, until its answer is made. */
   place: null as Group | null,
   /** For the log; null while it is not refused. */

@@ -92,7 +92,7 @@ async function rotateKey(store: Store, id: number, options: RotateOptions): Prom
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
   const { name, environment, isReadOnly: readOnly, createdAt, expiresAt } = old;
   const expires = expiresAt && expiresAt - createdAt;
-  const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
+  const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Infinity);
   const { text, newKey } = createApiKey({ name, environment, readOnly, expires }, now);
   await printNewKey(text, await store.keys.rotate(id, newKey, oldExpiresAt), options);
   say(`Key ${id} works until ${toTime(oldExpiresAt)}.`);

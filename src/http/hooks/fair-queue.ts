@@ -38,7 +38,7 @@ export class FairQueue {
   readonly #reads: Group;
   readonly #writes: Group = { name: 'writes', atWorkMax: WRITES_AT_WORK_MAX, atWork: 0 };
   /** What has no valid key: pages, the health, refusals. None of it asks the store. */
-  readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
+  readonly #others: Group = { name: 'others', atWorkMax: Infinity, atWork: 0 };
   /** By group and key; two lines for what has no valid key. No line is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
   #identifying = 0;
@@ -47,7 +47,7 @@ export class FairQueue {
   #turn: NodeJS.Immediate | undefined;
 
   /** @param databaseConnections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
-  constructor(databaseConnections = Number.POSITIVE_INFINITY) {
+  constructor(databaseConnections = Infinity) {
     const atWorkMax = READS_OF_CONNECTION_MAX * databaseConnections;
     this.#reads = { name: 'reads', atWorkMax, atWork: 0 };
   }

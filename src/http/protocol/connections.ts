@@ -17,7 +17,7 @@ type GiveWay = (open: number) => Socket | undefined;
 export function boundConnections(server: Server, log: Log, max: number, giveWay: GiveWay) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
-  let loggedAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = -Infinity;
 
   function makeRoom(added: Socket): void {
     const closed = giveWay(sockets.size) ?? sockets.values().find(isIdle) ?? added;

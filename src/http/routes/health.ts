@@ -24,9 +24,9 @@ export function addHealthRoutes(
 
 /** Checks at most once in STORE_CHECK_MS. Gives the last outcome, or the running check if that outcome is too old. */
 function createCheck(check: () => Promise<void>): () => Promise<void> {
-  let startedAt = Number.NEGATIVE_INFINITY;
+  let startedAt = -Infinity;
   let running = Promise.resolve();
-  let last = { outcome: running, at: Number.NEGATIVE_INFINITY };
+  let last = { outcome: running, at: -Infinity };
 
   return () => {
     const now = performance.now();

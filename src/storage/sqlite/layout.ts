@@ -91,9 +91,7 @@ export function finishCopy(copy: string, told = copy): void {
   // In WAL mode, the copy could not be read from a folder that cannot be written.
   connection.exec('pragma journal_mode = delete');
   const isEmpty = readLayout(connection) === 0;
-  if (isEmpty || isInconsistent(connection, Number.POSITIVE_INFINITY)) {
-    throw createError(told, DAMAGED);
-  }
+  if (isEmpty || isInconsistent(connection, Infinity)) throw createError(told, DAMAGED);
 }
 
 /** Executes the missing migrations, in a transaction that blocks other writers. Returns the layout that it had. */
