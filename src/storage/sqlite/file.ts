@@ -1,15 +1,6 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile, followLinks, refuseOldLog } from '../private-file.ts';
@@ -29,7 +20,7 @@ const WAL_TRY_MS = 50;
  * @throws PetstoreError when it is not there and not to be created, is no file, or its -wal is missing or of another database.
  */
 export async function prepareFile(file: string, create: boolean): Promise<boolean> {
-  const stats = statSync(file, { throwIfNoEntry: false });
+  const stats = fs.statSync(file, { throwIfNoEntry: false });
   if (stats?.isDirectory()) throw createError(file, 'is a folder: name a file in it');
   if (stats?.isFile() === false) throw createError(file, 'is not a file');
   const hasWal = countBytes(`${followLinks(file)}-wal`) > 0;
@@ -39,10 +30,10 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
     throw createError(file, `${what}: put the database back, and move all its files together`);
   }
   // A backup is in rollback mode until it is first opened, so it has no -wal.
-  if (hasWal && readMode(file) === ROLLBACK_MODE) refuseOldLog(realpathSync(file));
+  if (hasWal && readMode(file) === ROLLBACK_MODE) refuseOldLog(fs.realpathSync(file));
   if (stats !== undefined) {
     // An empty file becomes a new database, which would keep the mode of this file.
-    if (create && stats.size === 0) chmodSync(file, 0o600);
+    if (create && stats.size === 0) fs.chmodSync(file, 0o600);
     // A process that makes the database at this moment is about to create its -wal.
     for (let tries = 0; lacksWal(file); tries += 1) {
       if (tries === WAL_TRIES) throw createError(file, WITHOUT_WAL);
@@ -62,23 +53,23 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
 }
 
 function countBytes(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function lacksWal(file: string): boolean {
-  const isNew = statSync(file).size === PAGE_BYTES && readMode(file) === WAL_MODE;
-  return isNew && !existsSync(`${realpathSync(file)}-wal`);
+  const isNew = fs.statSync(file).size === PAGE_BYTES && readMode(file) === WAL_MODE;
+  return isNew && !fs.existsSync(`${fs.realpathSync(file)}-wal`);
 }
 
 /** The file format write version (https://sqlite.org/fileformat2.html#file_format_version_numbers). */
 function readMode(file: string): number | undefined {
-  const handle = openSync(file, 'r');
+  const handle = fs.openSync(file, 'r');
   try {
     const header = new Uint8Array(19);
-    readSync(handle, header);
+    fs.readSync(handle, header);
     return header.at(-1);
   } finally {
-    closeSync(handle);
+    fs.closeSync(handle);
   }
 }
 
@@ -86,7 +77,7 @@ function readMode(file: string): number | undefined {
 export function removeNewFile(path: string): void {
   const file = followLinks(path);
   if (countBytes(file) > PAGE_BYTES || countBytes(`${file}-wal`) > 0) return;
-  for (const end of ['-wal', '-shm', '']) rmSync(file + end, { force: true });
+  for (const end of ['-wal', '-shm', '']) fs.rmSync(file + end, { force: true });
 }
 
 /** The check throws when the file or its -wal was replaced: writes to the old file can be lost. An open -wal stays. */
@@ -113,6 +104,6 @@ export function createFileCheck(connection: SqliteConnection): () => void {
 
 /** What distinguishes this file from any other of the same name; undefined when there is none. */
 export function findIdentity(file: string): string | undefined {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;
 }
