@@ -34,7 +34,6 @@ export function createGroupCommit<Write, Result>(
 ) {
   const waiting: WaitingWrite<Write, Result>[] = [];
   let underWay = 0;
-  /** Whether a group is still collected. */
   let isCollecting = false;
   let sparesReads = false;
   let ended = Promise.resolve();

@@ -74,7 +74,6 @@ function getSame(newPet: NewPet, row: Row | undefined): Pet {
   throw new PetstoreError('idempotency_key_reused');
 }
 
-/** Removes many pets: all of them, or none. */
 function createRemove({ longTransaction }: Engine): LongWork['remove'] {
   return (ranges, dryRun, only) =>
     longTransaction(dryRun ? 'snapshot' : 'shared', async ({ read }) => {

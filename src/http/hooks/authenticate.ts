@@ -13,12 +13,10 @@ import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
 import type { KeyOptions } from '../server.ts';
 
-/** The cache is emptied when it is full. */
 const CACHED_KEYS_MAX = 1_000;
 /** A revocation must hold within 1 s. */
 const CACHED_KEY_MS_MAX = 500;
 
-/** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
 
 /** Made once: the stack of an error takes a sixth of the time of its answer. */

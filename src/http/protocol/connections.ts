@@ -24,7 +24,6 @@ export function boundConnections(server: Server, log: Log, max: number, giveWay:
     sockets.delete(closed);
     closed.destroy();
     const now = performance.now();
-    // One line in a second.
     if (now - loggedAt < 1_000) return;
     loggedAt = now;
     log.warn('too many connections: some are closed', { connectionsMax: max });
