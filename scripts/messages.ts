@@ -21,7 +21,7 @@ export function readReasons(): string[] {
 const TELLS =
   /new [A-Z]\w+Error\(|\b(?:refuse|createRowError|report)\(|\bsay\((?=.?the |NO_)|return (?=KNOWN\[)|stderr\.write\(\s*(?=`petstore: this)/g;
 /** What is a part of another text, or made of others only. */
-const PART = /^(?:[^a-z]*|the database … ?…|standard input …|line 1|… most …|and ….*)$/;
+const PART = /^(?:[^a-z]*|the database …:? ?…|standard input …|line 1|… most …|and ….*)$/;
 const LITERAL = /'((?:[^'\\\n]|\\.)+)'|"([^"\n]+)"|`([^`]+)`/g;
 
 /** The errors and warnings of commands: of their options, their files, the address, and the store. */

@@ -266,6 +266,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Add `pgbouncer=true` to the address.',
   ],
   'lacks a table or column': ['Somebody dropped it.', "psql ADDRESS -c '\\d'", 'Restore a backup.'],
+  'lacks an index': [
+    '`pg_restore` was stopped or failed.',
+    "psql ADDRESS -c '\\di'",
+    'Restore again: see postgresql.md.',
+  ],
   'has no schema that this user may use': [
     '`grant usage` or `search_path` is missing.',
     RIGHTS,

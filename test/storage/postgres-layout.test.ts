@@ -77,6 +77,21 @@ test('pets › each combination of filters, each text › has an index by its co
   assert.deepEqual([missing, otherwise], [[], []]);
 });
 
+test('a restore › that did not end, so that any index is missing › is refused', async (pets, database) => {
+  const sql = 'select indexname as name from pg_indexes where schemaname = current_schema()';
+  for (const { name } of await database.query(sql)) {
+    await database.query(`alter index ${name} rename to missing`);
+    await assert.rejects(database.open(), {
+      ...UNAVAILABLE,
+      message: `the database lacks an index: its restore did not end, or somebody dropped it: ${name}`,
+    });
+    await database.query(`alter index missing rename to ${name}`);
+  }
+  await database.open();
+  await database.query('alter table idempotency_keys drop constraint idempotency_keys_pkey');
+  await assert.rejects(pets.add(REX), { ...UNAVAILABLE, message: /lacks an index/ });
+});
+
 test('a release on the layout of a newer one › two steps that break nothing › starts, and leaves the layout', async (pets, database) => {
   await pets.add(REX);
   await upgrade(database, [COMPATIBLE, ORDERS]);

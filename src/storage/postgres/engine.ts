@@ -13,7 +13,7 @@ import { migrate } from './layout.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { countConnections, createPools, type Pools } from './pool.ts';
-import { checkRights, checkSequences, waitWhileAway } from './start.ts';
+import { checkIndexes, checkRights, checkSequences, waitWhileAway } from './start.ts';
 import { createSession, NOW, transactionOn } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
@@ -37,6 +37,8 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pools = createPools(hosts, databaseConnections, ms, startTimeout * 1_000 || undefined);
   const foundLayout = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {
+      // A restore makes the indexes before it grants rights.
+      await checkIndexes(connection);
       if (isServed) await checkRights(connection);
       const found = await migrate(connection, address, options);
       if (olderLayout !== 'keep') await connection.run(CHECK_COLUMNS);

@@ -8,6 +8,8 @@ import { NUMBERED } from '../tables.ts';
 export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 
+export const LACKS_INDEX = 'lacks an index: its restore did not end, or somebody dropped it';
+
 const POOLER_REFUSAL = '08P01';
 const ID_IN_USE = '23505';
 
@@ -41,6 +43,7 @@ export const LASTING: Reasons = [
   // The pooler has no statement of another session.
   ['is behind a pooler: add pgbouncer=true to the address', '26000'],
   ['lacks a table or column that this program needs: restore it from a backup', '42703', '42P01'],
+  [LACKS_INDEX, '42P10'],
   ['has no schema that this user may use: see the rights in docs/postgresql.md', '3F000'],
   [
     'does not let this user do what is needed: see the rights in docs/postgresql.md',

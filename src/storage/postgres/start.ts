@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
-import { isAway, toPasted, toSequenceRemedy } from './errors.ts';
+import { isAway, LACKS_INDEX, toPasted, toSequenceRemedy } from './errors.ts';
 import { toLastId } from './settled-mark.ts';
 
 const TRY_PAUSE_MS = 500;
@@ -41,6 +41,22 @@ export async function waitWhileAway<T>(
       await sleep(Math.min(TRY_PAUSE_MS, deadline - now));
     }
   }
+}
+
+const INDEXES = `api_keys_pkey api_keys_digest_key pets_pkey pets_status
+  idempotency_keys_pkey idempotency_keys_pet_id_key idempotency_keys_created_at`.split(/\s+/);
+
+/** A restore makes them after all rows. They are seen as of one time: another process may make the layout. */
+const FIND_LACKING = `select name from pg_class as made, unnest(array['${INDEXES.join("','")}']) as name
+  where made.oid = to_regclass('petstore_schema')
+    and not exists (select from pg_class where relnamespace = made.relnamespace and relname = name)`;
+
+/** @throws PetstoreError `unavailable` when the database has tables of this program, but lacks an index. */
+export async function checkIndexes(connection: Connection): Promise<void> {
+  const lacking = await connection.run(FIND_LACKING);
+  if (lacking.length === 0) return;
+  const message = `the database ${LACKS_INDEX}: ${lacking.join(', ')}`;
+  throw new PetstoreError('unavailable', message);
 }
 
 /** @throws PetstoreError `unavailable` when the role lacks rights. */
