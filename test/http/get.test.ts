@@ -102,6 +102,11 @@ test('GET /v1/pets/{petId} › once it is retired › answers 410, and leaves th
   }
   assertJson(await send(port, { path: '/v1/pets', headers }), 200);
   assertError(await send(port, { path: '/v1/pets/1' }), 'unauthorized', /API key/);
+  // The document is the same with and without the option, and true of both.
+  const { info, paths } = JSON.parse((await send(port, { path: '/openapi.json' })).body);
+  for (const { description } of [info, paths['/pets/{petId}'].get]) {
+    assert.match(description, /The operator may remove it before: then it answers 410\./);
+  }
   const wrong = await send(port, { method: 'DELETE', path: '/v1/pets/1', headers });
   assertError(wrong, 'method_not_allowed', /GET/);
 });

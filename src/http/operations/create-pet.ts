@@ -34,7 +34,7 @@ export const createPet = defineOperation({
       getPet: {
         operationId: 'getPet',
         parameters: { petId: '$response.body#/id' },
-        description: 'Beta. The pet that was added.',
+        description: 'Beta. The pet that was added, until `getPet` is removed.',
         'x-stability': 'beta',
       },
     },

@@ -13,7 +13,7 @@ export const getPet = defineOperation({
   path: '/pets/{petId}',
   operationId: 'getPet',
   summary: 'Get an animal',
-  description: `Deprecated: it is to be removed on ${SUNSET_DAY}. Use \`GET /pets\` with the \`status\` filter instead.`,
+  description: `Deprecated: it is to be removed on ${SUNSET_DAY}. The operator may remove it before: then it answers 410. Use \`GET /pets\` with the \`status\` filter instead.`,
   deprecation: {
     since: new Date('2026-11-21'),
     sunset: new Date('2030-12-05'),
