@@ -99,7 +99,7 @@ function addSteps(
   requestLog: RequestLog,
 ): void {
   const { environment, corsOrigin, rateLimiter, rehearse, isStopping } = options;
-  const authenticate = environment && createAuthenticate({ ...options, environment });
+  const authenticate = environment && createAuthenticate(options, environment);
   // First: the log line of each refusal has the time and the client.
   app.addHook('onRequest', startRequest);
   // Before any refusal: a page must be able to read why.

@@ -60,9 +60,6 @@ export interface HttpServerOptions extends Partial<RequestOptions> {
 export type AppOptions = HttpServerOptions &
   Pick<RequestOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'>;
 
-/** What the check of a key needs. */
-export type KeyOptions = Pick<AppOptions, 'store' | 'environment' | 'now' | 'log'>;
-
 const TIMEOUT_CHECK_MS = 500;
 
 const HTTP_OPTIONS = {

@@ -11,7 +11,7 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
-import type { KeyOptions } from '../server.ts';
+import type { HttpServerOptions } from '../server.ts';
 
 const CACHED_KEYS_MAX = 1_000;
 /** A revocation must hold within 1 s. */
@@ -69,8 +69,10 @@ export function createTouch(keys: KeyStore, log: Log) {
 }
 
 /** The hook that lets a request with an active key pass, and answers every other with the same 401. */
-export function createAuthenticate(options: KeyOptions): onRequestHookHandler {
-  const { store, environment, now = Date.now, log } = options;
+export function createAuthenticate(
+  { store, now = Date.now, log }: HttpServerOptions,
+  environment: Environment,
+): onRequestHookHandler {
   const findKey = createFindKey(store.keys, environment);
   const touch = createTouch(store.keys, log);
 
