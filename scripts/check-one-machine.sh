@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # Follows docs/one-machine.md, and the first commands of docs/troubleshooting.md, to the letter on a minimal Debian that
 # systemd has booted, in a container of systemd-nspawn, and asks the service after each part. Only the download of Node
-# is replaced: its files are the Node of this checkout and npm. It takes what is committed.
+# is replaced: its file is the Node of this checkout. It takes what is committed.
 #
 # Usage: scripts/check-one-machine.sh [bookworm|trixie]
 # It needs root, git, debootstrap, systemd-container, 3 GB of disk, and ports 80, 443 and 8080 free.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-NPM=11.11.0
 
 root=$(mktemp -d)
 chmod 755 "$root"
@@ -24,13 +22,10 @@ done
 
 echo '--- the files that somebody downloads'
 work=$root/root
-cp /etc/ssl/certs/ca-certificates.crt "$work/ca.crt"
-printf 'registry=%s\ncafile=/root/ca.crt\n' "$(npm config get registry)" >"$work/.npmrc"
 node=$(npm run --silent node -- --print process.execPath)
 name=node-$("$node" --version)-linux-x64
 mkdir -p "$work/nodejs/$name/bin"
 cp "$node" "$work/nodejs/$name/bin/node"
-npm install --global --prefix "$work/nodejs/$name" --loglevel=error --no-audit --no-fund "npm@$NPM"
 (cd "$work/nodejs" && tar --create --gzip --file "$name.tar.gz" --remove-files "$name" &&
   sha256sum "$name.tar.gz" >SHASUMS256.txt)
 git archive --prefix=checkout/ HEAD | tar --extract --directory "$work"

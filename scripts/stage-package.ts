@@ -1,7 +1,7 @@
 /**
  * Compiles the sources, and writes the published packages to `.cache/package` and `.cache/petstore-client`,
- * for `npm run build`. The npm-shrinkwrap.json of the service is package-lock.json without what only the
- * checkout needs, so that `npm ci` in the package brings the dependencies that were tested.
+ * for `npm run build`. The package of the service brings the dependencies that were tested, in its node_modules. npm
+ * packs no lock; the one beside package.json is for the SBOM.
  */
 
 import {
@@ -52,18 +52,18 @@ for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(fo
 // The sources that are read as they are.
 for (const name of globSync('{console,http/**}/*.{html,css,md,gz}', { cwd: join(ROOT, 'src') }))
   cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
-// `private` keeps the checkout from being published: it has no compiled sources and no lock of its own.
+// `private` keeps the checkout from being published: it has no compiled sources.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');
-write(join(folder, 'package.json'), manifest);
+write(join(folder, 'package.json'), { ...manifest, bundleDependencies: true });
 const { private: __, ...clientManifest } = read('client/package.json');
 write(join(client, 'package.json'), clientManifest);
 const { packages, ...lock } = read('package-lock.json');
 const { dependencies, engines } = manifest;
 const entry = { name: lock.name, version: lock.version, dependencies, engines };
-write(join(folder, 'npm-shrinkwrap.json'), {
-  ...lock,
-  packages: { '': entry, ...selectRuntime(packages) },
-});
+const locked = selectRuntime(packages);
+write(join(folder, 'package-lock.json'), { ...lock, packages: { '': entry, ...locked } });
+for (const path of Object.keys(locked))
+  cpSync(join(ROOT, path), join(folder, path), { recursive: true });
 
 /** Replaces links to files that only the checkout has by their words. */
 function unlinkStrangers(file: string): void {
