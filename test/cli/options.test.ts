@@ -160,8 +160,8 @@ PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
   required option '--name <text>' not specified
 PETSTORE_STATUS=sold pets add --name Rex --category-id 3
   unknown variable PETSTORE_STATUS: give --status to a command that takes it
-npm_config_port=true serve 9000
-  npm took --port, or .npmrc sets it: put -- before the options, such as npm start -- --port 9000, or remove it from .npmrc
+npm_config_rate_limit_burst=true serve 9000
+  npm took --rate-limit-burst, or .npmrc sets it: put -- before the options, such as npm start -- --port 9000, or remove it from .npmrc
 npm_config_json=true pets get 07 --json
   Invalid pet id '07': expected a number such as 7.
 npm_config_json=true npm_config_limit=true pets list --json --limit=x
