@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,7 +72,12 @@ async function readSteps(folder: string, bin: string) {
       };
       return { end, [Symbol.asyncDispose]: () => end('SIGKILL') };
     },
-    restore: () => promisify(execFile)('sh', ['-euc', restore], { env }),
+    /** Resolves to the new folders: each restore puts the files before it into a folder of its own. */
+    async restore(): Promise<string[]> {
+      const before = await readdir(folder);
+      await promisify(execFile)('sh', ['-euc', restore], { env });
+      return (await readdir(folder)).filter((name) => !before.includes(name));
+    },
   };
 }
 
@@ -129,9 +134,10 @@ for (const how of ['killed', 'stopped'] as const) {
       await service.finished;
       const created = await stop();
 
-      await steps.restore();
+      const [folder, ...more] = await steps.restore();
+      assert.deepEqual(more, []);
       {
-        await using original = await start(cwd, 'lost/petstore.db');
+        await using original = await start(cwd, `${folder}/petstore.db`);
         assert.deepEqual(findLost(created, await listNames(original, key)), []);
       }
       await using restored = await start(cwd, 'petstore.db');
@@ -148,7 +154,6 @@ for (const how of ['killed', 'stopped'] as const) {
         [...names.keys()],
         Array.from(names.keys(), (_, index) => index + 1),
       );
-      await rm(join(cwd, 'lost'), { recursive: true });
     }
   });
 }
