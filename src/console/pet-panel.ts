@@ -28,10 +28,14 @@ export class PetPanel {
     try {
       this.#write(id, await createClient('pet').get(id, { signal }));
     } catch (error) {
-      if (Object(error).code !== 'not_found') throw error;
+      const { code } = Object(error);
+      // The operator may have removed the operation: what the list knows is shown.
+      if (code === 'gone' && known !== undefined) return;
+      if (code !== 'gone' && code !== 'not_found') throw error;
       this.#write(id, undefined);
       show('no-pet', true);
-      throw new Error(`There is no pet ${id}.`);
+      if (code === 'not_found') throw new Error(`There is no pet ${id}.`);
+      throw new Error(`This service finds no pet by its id any more: open pet ${id} in the list.`);
     }
   }
 

@@ -227,8 +227,16 @@ describePages('console, list', start, (test, stage) => {
     await page.waitForURL(/#$/);
     await refuse(page, '**/v1/pets/7', 'gone', 'this operation was removed');
     await link.press('Enter');
-    await page.locator('#pet', { hasText: 'this operation was removed' }).waitFor();
+    await page.locator('#pet .request', { hasText: /410 in/ }).waitFor();
     await page.getByText('"id": 7').waitFor();
+    assert.equal(await page.locator('#pet [role=alert]').textContent(), '');
+    await page.keyboard.press('Escape');
+    await refuse(page, '**/v1/pets/400', 'gone', 'this operation was removed');
+    await lookUp(page, 400);
+    await page
+      .getByText('This service finds no pet by its id any more: open pet 400 in the list.')
+      .waitFor();
+    assert.equal(await page.locator('#pet-json').isVisible(), false);
     await page.keyboard.press('Escape');
     // The pet was removed after the list was read.
     await refuse(page, '**/v1/pets/7', 'not_found', 'there is no pet with this petId');
