@@ -49,7 +49,7 @@ const listWarnings = (program: RunningProgram) =>
 
 test('start › the database comes late, and goes while nobody asks › says every 5 s that it waits, serves, and logs the rest once', async () => {
   await cluster.stop();
-  await using service = startProgram(serve(address), RUN);
+  await using service = startProgram([...serve(address), '--workers', '2'], RUN);
   await until(() => listWarnings(service).length === 1);
   await setTimeout(4_000);
   assert.deepEqual(listWarnings(service), [`${AWAY}; trying again for 60 s`]);
@@ -58,13 +58,13 @@ test('start › the database comes late, and goes while nobody asks › says eve
   await cluster.start();
   await until(() => / listens on /.test(readStart(service)));
   await cluster.stop();
-  await until(() => listWarnings(service).length === 3);
+  // The second worker may be starting: it waits as a start does.
+  const listLater = () => listWarnings(service).filter((line) => !/ trying again /.test(line));
+  await until(() => listLater().length > 0);
   await setTimeout(3_000);
   await cluster.start();
   await until(() => readStart(service).includes('the database is back'));
-  assert.deepEqual(listWarnings(service).slice(2), [
-    `${AWAY}; requests may be 503 until it is back`,
-  ]);
+  assert.deepEqual(listLater(), [`${AWAY}; requests may be 503 until it is back`]);
 });
 
 test('start › the database does not come within --start-timeout › ends with 1 and one line', async () => {
