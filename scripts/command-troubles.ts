@@ -123,7 +123,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   ],
   '… is a workbook': ['It is no CSV.', 'file FILE', 'Save the sheet as "CSV UTF-8".'],
   '… is a file of the store': ['It would be replaced.', FILE, 'Name another file.'],
-  '… is a socket': ['It is no file.', FILE, 'Name a file.'],
+  '… is a socket': ['It cannot be replaced.', FILE, 'Name a file, or `-`.'],
   'the name of the file must': ['The ending is unknown.', FILE, 'Rename it, or give `--format`.'],
   'a JSON file may have': ['It is too large to parse.', FILE, 'Export NDJSON.'],
   'the JSON must have': ['It has too many values or levels.', FILE, 'Use NDJSON.'],

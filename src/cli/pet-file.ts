@@ -17,6 +17,8 @@ import { writeOutput } from './standard-output.ts';
 const STANDARD_STREAM = '-';
 /** If it is a file, it keeps what the shell has sent there before. */
 const STANDARD_OUTPUT = /^(?:-|\/dev\/stdout|(?:\/dev|\/proc\/self)\/fd\/1)$/;
+/** It has no file of its own: to replace it would take the file that the shell has open. */
+const OPEN_FILE = /^\/(?:dev\/std\w+|(?:dev|proc\/.*)\/fd\/\d+)$/;
 /** The import of a file of 64 MiB takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
 /** 64 MiB of pets have fewer values. A file of 33 million numbers took 3 GB, and 9 minutes. */
@@ -92,8 +94,10 @@ export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>
 export function isStream(file = STANDARD_STREAM): boolean {
   if (STANDARD_OUTPUT.test(file)) return true;
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats?.isSocket() || stats?.isBlockDevice()) {
-    throw new PetstoreError('bad_request', `${file} is a socket or a disk: name a file`);
+  const isOpenFile = stats?.isFile() && OPEN_FILE.test(file);
+  if (stats?.isSocket() || stats?.isBlockDevice() || isOpenFile) {
+    const what = 'is a socket, a disk or an open file: name a file, or -';
+    throw new PetstoreError('bad_request', `${file} ${what}`);
   }
   return stats?.isFIFO() === true || stats?.isCharacterDevice() === true;
 }

@@ -147,11 +147,27 @@ test('pets export › to a socket, or a device that is full › fails, and the p
   await once(server, 'listening');
   await symlink('/dev/full', full ?? '');
   const write = (file = '') => writePets({ file }, iterate(MANY));
-  await refuses(() => write(socket), /socket\.csv is a socket or a disk: name a file$/);
+  await refuses(
+    () => write(socket),
+    /socket\.csv is a socket, a disk or an open file: name a file, or -$/,
+  );
   await assert.rejects(write(full), { code: 'ENOSPC' });
   assert.deepEqual(await readdir(inner), ['full.csv', 'socket.csv']);
   server.close();
 });
+
+for (const file of ['/dev/stderr', '/dev/fd/3', '/proc/self/fd/2']) {
+  test(`pets export › to ${file}, a file that the shell has open › is refused, and the file goes on`, async () => {
+    const cwd = createProcessFolder();
+    await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '1'], { cwd });
+    const within = ['sh', '-c', 'exec 3>> got; echo old >&3; "$@" 2>&3', 'sh'];
+    const args = ['pets', 'export', file, '--format', 'ndjson'];
+    const { status } = await runProgram(args, { cwd, within });
+    const told = `${file} is a socket, a disk or an open file: name a file, or -`;
+    assert.equal(await readFile(join(cwd, 'got'), 'utf8'), `old\npetstore: ${told}\n`);
+    assert.equal(status, 1);
+  });
+}
 
 /** As many pets as are asked for, and how many that were. */
 function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
