@@ -193,6 +193,14 @@ describe('backup --keep', () => {
     assert.deepEqual(await prepared.list(), [at(13)]);
   });
 
+  test('backup --keep › beside a backup by a clock that was ahead › keeps as many others, and tells of it', async (t) => {
+    await using prepared = await prepare(t, [at(10), at(11), at(21)]);
+    await prepared.backUp(2, 13);
+    assert.deepEqual(await prepared.list(), [at(11), at(13), at(21)]);
+    const told = `The store is copied to ${at(13)}.\nRemoved ${at(10)}.\n${at(21)} has a later time: if this is wrong, rename it, or a restore takes it for the newest\n`;
+    assert.equal(prepared.told(), told);
+  });
+
   test('backup --keep › a backup of this second is there › fails and removes none', async (t) => {
     const files = [at(10), at(13)];
     await using prepared = await prepare(t, files);

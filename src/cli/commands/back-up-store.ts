@@ -72,9 +72,17 @@ export async function backUpDated(
 async function removeOldest(folder: string, keep: number, newest: string): Promise<void> {
   const others = (await readdir(folder)).filter((other) => DATED.test(other) && other !== newest);
   const newestFirst = others.sort().reverse();
-  for (const old of newestFirst.slice(keep - 1)) {
+  // They are of a clock that was ahead: they would take the places of new backups.
+  const later = newestFirst.filter((other) => other > newest);
+  const earlier = newestFirst.slice(later.length);
+  for (const old of [later, earlier].flatMap((each) => each.slice(keep - 1))) {
     const file = join(folder, old);
     await rm(file);
     say(`Removed ${file}.`);
+  }
+  for (const file of later.slice(0, keep - 1)) {
+    const told =
+      'has a later time: if this is wrong, rename it, or a restore takes it for the newest';
+    say(`${join(folder, file)} ${told}`);
   }
 }
