@@ -2,8 +2,24 @@
 
 const KEY_ITEM = 'petstore-api-key';
 
-export const findKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
-export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
+/** The text is empty without a key, and if the browser blocks site data. */
+export function findKey(): string {
+  try {
+    return sessionStorage.getItem(KEY_ITEM) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function keepKey(key: string): void {
+  try {
+    sessionStorage.setItem(KEY_ITEM, key);
+  } catch (cause) {
+    const reason = 'the browser blocks site data of this page. Allow it, then load the page again';
+    throw new Error(`key cannot be kept: ${reason}`, { cause });
+  }
+}
+
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
 export const readAddress = () => new URLSearchParams(location.hash.slice(1));

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { openWithoutStorage } from '../support/browser.ts';
 import {
   addInPage,
   addPet,
@@ -104,6 +105,18 @@ describePages('console', start, (test, stage) => {
       await page.getByRole('heading', { name: 'Pets', exact: true }).waitFor();
       assert.equal(await page.evaluate('location.hash'), '');
     }
+  });
+
+  test('console › with site data blocked › tells beside the key why it cannot be kept', {
+    path: '/',
+    view: { isMobile: false },
+  }, async (page) => {
+    const { url, key } = stage.service;
+    await openWithoutStorage(page, `${url}/console/`);
+    await enterKey(page, key);
+    const told =
+      /^key cannot be kept: the browser blocks site data of this page\. Allow it, then load the page again$/;
+    await assertFieldMessage(page, 'API key', told);
   });
 
   test('console › a pet beyond 2^53 › is shown exactly, and not as HTML', async (page) => {

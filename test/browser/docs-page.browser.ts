@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { openPage, type WatchedPage } from '../support/browser.ts';
+import { openPage, openWithoutStorage, type WatchedPage } from '../support/browser.ts';
 import { addPet } from '../support/console.ts';
 import { assertClean, describePages } from '../support/page-tests.ts';
 import { type ServiceTarget, startProxied } from '../support/path-proxy.ts';
@@ -127,6 +127,18 @@ describePages('pages without a key', start, (testPage, stage) => {
       await close(page);
     });
   });
+
+  testPage(
+    'docs page › with site data blocked › tries the service, and cannot keep the key',
+    { path: '/', view: { isMobile: false } },
+    async (page, { service }) => {
+      await openWithoutStorage(page, `${service.url}/docs/`);
+      const client = await openClient(page, service, 'GET', 'List animals');
+      await sendForm(client, '200 OK');
+      await close(page);
+      assert.equal(await page.getByLabel('Keep the key in this browser').isEnabled(), false);
+    },
+  );
 
   for (const [where, startThere] of [
     ['at another address than --base-url says', startElsewhere],

@@ -149,6 +149,15 @@ export async function openPage(
   };
 }
 
+/** Opens the address as a browser does that blocks site data: its storages throw. */
+export async function openWithoutStorage(page: Page, url: string): Promise<void> {
+  await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
+    const get = () => { throw new DOMException('Access is denied', 'SecurityError'); };
+    Object.defineProperty(window, name, { get });
+  }`);
+  await page.goto(url);
+}
+
 /** Removes what the page has stored and intercepts, and leaves it. */
 async function empty(page: Page): Promise<void> {
   await page.evaluate('sessionStorage.clear()');

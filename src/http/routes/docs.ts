@@ -16,9 +16,9 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const parts = { recipes: links.join(', '), script: SCRIPT_NAME };
   const docsPage = readTemplate('http/routes/docs.html', parts);
   const startPage = readTemplate('http/routes/start.html');
-  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(docsPage) ?? [];
-  const ownScript = `'sha256-${hash('sha256', script, 'base64')}'`;
-  const page = createPageHeaders(`'self' ${ownScript}`, "'unsafe-inline'");
+  const scripts = docsPage.matchAll(/<script(?: type="module")?>(.*?)<\/script>/gs);
+  const hashes = [...scripts].map(([, own = '']) => `'sha256-${hash('sha256', own, 'base64')}'`);
+  const page = createPageHeaders(`'self' ${hashes.join(' ')}`, "'unsafe-inline'");
   let document: string | undefined;
 
   type Write = (request: FastifyRequest) => string | Buffer;
