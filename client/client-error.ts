@@ -75,6 +75,10 @@ export function createNoAnswer(
 
 export function createInvalidAnswer(response: Response): PetstoreClientError {
   const { status, url } = response;
-  const message = `the answer of ${url} is not from a petstore (status ${status}): check baseUrl`;
+  const advice =
+    status >= 500
+      ? 'see whether the service runs behind its proxy'
+      : 'a proxy may have answered, or the address is wrong';
+  const message = `the answer of ${url} is not from a petstore (status ${status}): ${advice}`;
   return new PetstoreClientError('invalid_answer', message, response);
 }

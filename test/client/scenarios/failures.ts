@@ -41,8 +41,17 @@ export const FAILURE_SCENARIOS: Scenarios = {
   },
 
   'client › an answer of something else › throws invalid_answer with the status': async (place) => {
-    for (const [status, body] of [
+    for (const [
+      status,
+      body,
+      message = /\(status [24]\d\d\): a proxy may have answered, or the address is wrong$/,
+    ] of [
       [404, '<h1>Not Found</h1>'],
+      [
+        500,
+        '<h1>Bad Gateway</h1>',
+        /\(status 500\): see whether the service runs behind its proxy$/,
+      ],
       [400, '{"code":"bad_request"}'],
       [403, '{"message":"Forbidden"}'],
       [200, '{}'],
@@ -53,7 +62,7 @@ export const FAILURE_SCENARIOS: Scenarios = {
       [200, `["${'\\"'.repeat(1_000_000)}`],
     ] as const) {
       const { petstore, count } = openAnswered(place, async () => new Response(body, { status }));
-      await fails(() => petstore.listPage(), { code: 'invalid_answer', status });
+      await fails(() => petstore.listPage(), { code: 'invalid_answer', status, message });
       equal(count(), 1);
     }
   },
