@@ -72,7 +72,11 @@ follow 'the package'
 follow 'the units'
 compare 'the first key and request'
 
-apt-get install --yes --no-install-recommends nginx openssl >apt.log 2>&1
+# As the page says, but without a question.
+apt-get install --yes --no-install-recommends openssl >apt.log 2>&1
+first=$(grep --only-matching 'apt-get install nginx[^`]*' checkout/docs/one-machine.md)
+eval "${first/install/install --yes --no-install-recommends}" >>apt.log 2>&1
+! (: </dev/tcp/127.0.0.1/80) 2>/dev/null || fail 'certbot finds port 80 in use'
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=pets.example.com \
   -addext subjectAltName=DNS:pets.example.com -keyout /etc/nginx/tls.key -out /etc/nginx/tls.crt 2>/dev/null
 follow 'TLS'
