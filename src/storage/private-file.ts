@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
@@ -126,7 +125,7 @@ function remove(partial: string): void {
 
 async function syncToDisk(file: string): Promise<void> {
   // Windows syncs only a file that is open for writing.
-  await using handle = await open(file, 'r+');
+  await using handle = await fs.promises.open(file, 'r+');
   await handle.sync();
 }
 

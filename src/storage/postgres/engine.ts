@@ -70,7 +70,7 @@ function createEngine(pools: Pools): Omit<Engine, 'foundLayout'> {
     purge: toPurge(NOW, 'for update skip locked'),
     read,
     write,
-    insertPet: createPetInsert(write, counts, pools.writes.max),
+    insertPet: createPetInsert(write, counts, pools.writes.config.max),
     petQueries: createPetQueries((work) => {
       counts.reads += 1;
       return pools.reads.run(work);

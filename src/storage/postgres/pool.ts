@@ -69,10 +69,9 @@ export function countConnections(pools: Pools) {
  * server that takes no more writes: the other connections may be to this server, and would read old pets.
  */
 class Pool {
-  readonly max: number;
+  readonly config: PoolConfig;
   readonly #hosts: Hosts;
   readonly #replaceAll: () => void;
-  readonly #config: PoolConfig;
   /**
    * Connections whose write gave no answer. They stay open: for as long as a synchronous standby is silent, the server
    * keeps the session of a connection, also of a connection that has ended.
@@ -82,10 +81,9 @@ class Pool {
   #broken = 0;
 
   constructor(hosts: Hosts, replaceAll: () => void, config: PoolConfig) {
-    this.max = config.max;
+    this.config = config;
     this.#hosts = hosts;
     this.#replaceAll = replaceAll;
-    this.#config = config;
     this.#current = this.#open();
   }
 
@@ -99,7 +97,7 @@ class Pool {
   /** The work's result. If the work fails, the server may still have executed what was sent. */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const pool = this.#current;
-    const { query_timeout, answerMs, unansweredMax = Infinity } = this.#config;
+    const { query_timeout, answerMs, unansweredMax = Infinity } = this.config;
     if (this.#unanswered.size >= unansweredMax) throw explain(new Error(UNCONFIRMED));
     const ms = query_timeout ?? answerMs ?? Infinity;
     const client = await tryHosts(this.#hosts, () => pool.connect(), ms / 2);
@@ -142,7 +140,7 @@ class Pool {
 
   #open(): pg.Pool {
     const hosts = this.#hosts;
-    const config = this.#config;
+    const config = this.config;
     const pool = new pg.Pool({
       ...config,
       Client: class extends Connection {
