@@ -19,9 +19,8 @@ const toStored = (value: string) => `(select ${value} from pets where pets.id = 
 const ARE_SAME = areSame('pets.', 'staged.');
 
 export function createMerge(engine: Engine): LongWork['merge'] {
-  return (pets, { onlyFirst = false, update, dryRun = false, ...told } = {}) => {
-    const { onSame, onCorrections, onCommit } = told;
-    return stage(engine, pets, async (session, staged, corrections) => {
+  return (pets, { onlyFirst, update, dryRun, onSame, onCorrections, onCommit } = {}) =>
+    stage(engine, pets, async (session, staged, corrections) => {
       await refuseRepeated(session, staged);
       const found = update && (await findCorrections(session, staged, corrections));
       // Nothing is locked yet: who reads what this prints may be slow.
@@ -49,7 +48,6 @@ export function createMerge(engine: Engine): LongWork['merge'] {
         return { ...counts, withNewIds };
       });
     });
-  };
 }
 
 /** The work's result, with all rows in a temporary table: while they come, no other writer is blocked. */
