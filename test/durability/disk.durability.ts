@@ -1,7 +1,14 @@
 /** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. A disk that fails. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -119,6 +126,24 @@ for (const kilobytes of [4, 24, 48]) {
     assert.equal(status, 1);
     assertOneLine(stderr);
     assert.deepEqual(readdirSync(disk), []);
+  });
+}
+
+for (const [room, status, told, left] of [
+  [4_096, 1, /^petstore: [^\n]*disk is full; nothing was copied\n$/, []],
+  // Less than an -shm takes.
+  [16_384, 0, /^The store is copied/, ['backup.db']],
+] as const) {
+  test(`a full disk › with room for a backup and ${room} bytes › ends with ${status}, and leaves no part`, async () => {
+    const file = await createDatabase(1);
+    const cwd = createProcessFolder();
+    const disk = join(cwd, 'disk');
+    using _mounted = mountDisk(disk, statSync(file).size + room);
+    const args = ['backup', 'disk/backup.db', '--database', `sqlite:${file}`];
+    const finished = await runProgram(args, { cwd });
+    assert.equal(finished.status, status, finished.stderr);
+    assert.match(finished.stderr, told);
+    assert.deepEqual(readdirSync(disk), left);
   });
 }
 

@@ -88,6 +88,8 @@ export function isInconsistent(connection: SqliteConnection, bytesMax: number): 
 /** Checks all pages of a copy, and makes it a single file. A message of damage names the file `told`. */
 export function finishCopy(copy: string, told = copy): void {
   using connection = new SqliteConnection(copy, 0);
+  // Nobody else has it open: without an -shm it needs less room.
+  connection.exec('pragma locking_mode = exclusive');
   // In WAL mode, the copy could not be read from a folder that cannot be written.
   connection.exec('pragma journal_mode = delete');
   const isEmpty = readLayout(connection) === 0;
