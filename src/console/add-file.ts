@@ -22,12 +22,13 @@ export class FileAdder {
    *
    * @throws Error for a wrong file. If it has columns that no pet has, the page offers to leave them out.
    */
-  async read(file: File, ignoresColumns = false): Promise<void> {
+  async read(file: File, second?: File, ignoresColumns = false): Promise<void> {
     if (this.#isAdding) {
       throw new Error(`Pets are being added. Wait, or stop it. Then choose ${file.name} again.`);
     }
     this.#file = undefined;
     await this.#do(async (signal) => {
+      if (second !== undefined) throw new Error('Drop one file at a time.');
       write('progress-text', `Reading ${file.name}`);
       // Ended, it has no error either: the message would be taken for one of the next file.
       const reading = readFile(file, ignoresColumns).finally(() => signal.throwIfAborted());
@@ -105,7 +106,7 @@ function createCommand({ name, format, ignoresColumns }: PetFile): string {
   return parts.join(' ');
 }
 
-export function onFile(take: (file: File) => void): void {
+export function onFile(take: (file: File, second?: File) => void): void {
   const input = getElement('file', HTMLInputElement);
   input.addEventListener('change', () => {
     const [file] = input.files ?? [];
@@ -119,8 +120,8 @@ export function onFile(take: (file: File) => void): void {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
       document.body.classList.toggle('dragging', type === 'dragover');
-      const [file] = event.dataTransfer.files;
-      if (type === 'drop' && file) take(file);
+      const [file, second] = event.dataTransfer.files;
+      if (type === 'drop' && file) take(file, second);
     });
   }
 }

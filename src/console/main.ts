@@ -140,13 +140,13 @@ onClick('#forget', () => {
   forgetKey();
   location.reload();
 });
-onFile((file) => {
+onFile((file, second) => {
   if (!isOpen()) return;
   closeDialogs();
   fileDialog.showModal();
-  attempt(fileForm, () => fileAdder.read(file));
+  attempt(fileForm, () => fileAdder.read(file, second));
   getElement('leave-out', HTMLElement).onclick = () =>
-    attempt(fileForm, () => fileAdder.read(file, true));
+    attempt(fileForm, () => fileAdder.read(file, undefined, true));
 });
 window.addEventListener('hashchange', followAddress);
 followAddress();

@@ -124,6 +124,9 @@ describePages('console, add many', start, (test, stage) => {
     );
     const count = async (members: string) =>
       (await listPets(stage.service)).filter((pet) => pet.includes(members)).length;
+    await dropFile(page, file, file);
+    await page.getByText('Drop one file at a time.', EXACT).waitFor();
+    assert.equal(await page.locator('#found').isVisible(), false);
     await dropFile(page, file);
     await page.getByText(`pets.csv has 3 pets. The first one: {${rex}}`).waitFor();
     await addAll(page);
@@ -451,10 +454,10 @@ describePages('console, add many', start, (test, stage) => {
 });
 
 /** Drops it as a person does: the browser opens a file that the page does not take. */
-async function dropFile(page: Page, file: string): Promise<void> {
+async function dropFile(page: Page, ...files: string[]): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const at = { x: 20, y: 20 };
-  const data = { items: [], files: [file], dragOperationsMask: 1 };
+  const data = { items: [], files, dragOperationsMask: 1 };
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
     await session.send('Input.dispatchDragEvent', { type, ...at, data });
   }
