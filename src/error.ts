@@ -45,7 +45,7 @@ const ERROR_TABLE = {
   unsupported_media_type: {
     status: 415,
     message:
-      'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
+      'Content-Type must be application/json, with no parameter but charset=utf-8 (with curl: -H "Content-Type: application/json")',
   },
   idempotency_key_reused: {
     status: 422,

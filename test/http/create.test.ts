@@ -86,7 +86,7 @@ for (const headers of [{}, ...TYPES, { 'content-encoding': 'Identity' }]) {
 }
 
 const TYPE =
-  /^Content-Type must be application\/json, in UTF-8 \(with curl: -H "Content-Type: application\/json"\)$/;
+  /^Content-Type must be application\/json, with no parameter but charset=utf-8 \(with curl: -H "Content-Type: application\/json"\)$/;
 const CODING = /^the body must not be compressed: send it without Content-Encoding$/;
 
 for (const [name, values, message] of [
@@ -96,6 +96,7 @@ for (const [name, values, message] of [
       ...['application/x-www-form-urlencoded', 'application/jsonp', 'application/xjson', ''],
       ...['xapplication/json', 'application/json, application/json'],
       ...['application/json; charset=utf-8; charset=latin1', 'application/json; charset="utf-8'],
+      'application/json; foo=bar',
     ],
     TYPE,
   ],
