@@ -57,6 +57,8 @@ function readPipe(reader: number): Buffer {
 async function readAll(reader: number, writer: LogWriter): Promise<string> {
   const parts: Buffer[] = [];
   let isFlushed = false;
+  // As by its timer, before the end of a write.
+  void writer.flush();
   void writer.flush().then(() => {
     isFlushed = true;
   });
