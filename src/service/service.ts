@@ -48,7 +48,7 @@ export function describeService(
       docs: `${url}/docs`,
       store: `${describeAddress(database)}${foundLayout === 0 ? ', new' : ''}`,
       environment,
-      ...(admin && { metrics: `${toUrl(adminHost, admin.port)}/metrics` }),
+      ...(admin && { metrics: `${toReachableUrl(adminHost, admin.port)}/metrics` }),
       ...(hasMoreKeys && { keys: spellKeysCreate(options) }),
     },
   ];

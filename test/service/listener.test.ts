@@ -84,9 +84,11 @@ for (const [host, shown, others = []] of [
     const firstKey = describeFirstKey(key, options, service);
     assert.ok(firstKey.includes(` ${url}/v1/pets\n`));
     assert.ok(firstKey.endsWith(` ${url}/console#key=${key}\n`));
-    const [, { api, console, docs }] = describeService(options, store, service, undefined);
+    const told = describeService({ ...options, adminHost: host }, store, service, service)[1];
     const pages = { api: `${url}/v1`, console: `${url}/console`, docs: `${url}/docs` };
-    assert.deepEqual({ api, console, docs }, pages);
+    // No command can make a key in memory: there is no `keys`.
+    const more = { store: 'sqlite::memory:, new', environment: 'staging' };
+    assert.deepEqual(told, { ...pages, ...more, metrics: `${url}/metrics` });
     for (const name of [shown, ...others]) {
       assert.equal((await fetch(`http://${name}:${service.port}/livez`)).status, 200);
     }
