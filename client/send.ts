@@ -86,12 +86,16 @@ async function sendOnce(
     // A `fetch` of the caller can tell this end from an end by the caller's signal.
     ending.abort(new DOMException(`nothing came within ${timeoutMs} ms`, 'TimeoutError'));
   }, timeoutMs);
+  const { signal } = ending;
+  const init = { method, headers: sent, signal, body: body ?? null };
   let response: Response;
   let text: string;
   try {
-    const { signal } = ending;
-    response = await fetch(request.url, { method, headers: sent, signal, body: body ?? null });
-    text = await response.text();
+    // A `fetch` of the caller may not heed the signal.
+    [response, text] = await orAborted(signal, async () => {
+      const answer = await fetch(request.url, init);
+      return [answer, await answer.text()];
+    });
   } catch (error) {
     throw createNoAnswer(baseUrl, error, isLate ? timeoutMs : undefined);
   } finally {

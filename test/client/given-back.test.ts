@@ -71,6 +71,7 @@ for (const [end, path, options, error] of [
   ['an answer of something else', 'page', {}, { code: 'invalid_answer' }],
   ['an answer that breaks', 'broken', ONCE, { code: 'no_answer' }],
   ['no answer in time', 'silent', LATE, { code: 'timed_out' }],
+  ['a fetch that heeds no signal', 'pets', { ...LATE, fetch: hang }, { code: 'timed_out' }],
   ['half an answer in time', 'half', { ...LATE, onAnswer: reach }, { code: 'timed_out' }],
   ['no key', 'pets', { apiKey: () => '' }, { name: 'TypeError' }],
   ['onRequest that throws', 'pets', { onRequest: fail }, { name: 'RangeError' }],
