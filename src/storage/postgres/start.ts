@@ -43,6 +43,7 @@ export async function waitWhileAway<T>(
   }
 }
 
+/** Those of the first layout: a store of any layout has them. */
 const INDEXES = `api_keys_pkey api_keys_digest_key pets_pkey pets_status
   idempotency_keys_pkey idempotency_keys_pet_id_key idempotency_keys_created_at`.split(/\s+/);
 
