@@ -38,20 +38,34 @@ export function createGroupCommit<Write, Result>(
   let sparesReads = false;
   let ended = Promise.resolve();
 
+  /** @throws PetstoreError when the database fails, and not a write. */
+  async function settle(group: readonly WaitingWrite<Write, Result>[]): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const results = await commit(group.map(({ write }) => write));
+      counts.commits += 1;
+      counts.committedWrites += group.length;
+      counts.commitSeconds += (performance.now() - startedAt) / 1_000;
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      if (error instanceof PetstoreError) throw error;
+      if (group.length === 1) group[0]?.reject(error);
+      // The database refuses one of the writes: one by one, the others succeed.
+      else for (const one of group) await settle([one]);
+    }
+  }
+
+  /** Resolves to the time that it took, in milliseconds. */
   async function commitWaiting(): Promise<number> {
     const group = waiting.splice(0);
     const startedAt = performance.now();
     try {
-      await settle(commit, group);
+      await settle(group);
     } catch (error) {
       // The writes that came meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...waiting.splice(0)]) reject(error);
     }
-    const ms = performance.now() - startedAt;
-    counts.commits += 1;
-    counts.committedWrites += group.length;
-    counts.commitSeconds += ms / 1_000;
-    return ms;
+    return performance.now() - startedAt;
   }
 
   async function commitAll(): Promise<void> {
@@ -87,20 +101,4 @@ export function createGroupCommit<Write, Result>(
 
     drain: () => ended,
   };
-}
-
-/** @throws PetstoreError when the database fails, and not a write. */
-async function settle<Write, Result>(
-  commit: Commit<Write, Result>,
-  group: readonly WaitingWrite<Write, Result>[],
-): Promise<void> {
-  try {
-    const results = await commit(group.map(({ write }) => write));
-    for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
-  } catch (error) {
-    if (error instanceof PetstoreError) throw error;
-    if (group.length === 1) group[0]?.reject(error);
-    // The database refuses one of the writes: one by one, the others succeed.
-    else for (const one of group) await settle(commit, [one]);
-  }
 }

@@ -194,12 +194,12 @@ test('createGroupCommit › a commit that fails › fails the writes that wait, 
   assert.equal(await next, 6);
 });
 
-test('createGroupCommit › a write of three that the database refuses › fails alone, unless the database goes away', async () => {
-  for (const [last, outcome] of [
-    ['end', 6],
-    ['fail', 'away'],
+test('createGroupCommit › a write of three that the database refuses › fails alone, unless the database goes away, and is not counted', async () => {
+  for (const [last, outcome, written] of [
+    ['end', 6, 2],
+    ['fail', 'away', 1],
   ] as const) {
-    const { write, commits } = create();
+    const { write, commits, counts } = create();
     const seen = [1, 2, 3].map((number) => write(number).catch(({ message }) => message));
     await until(() => commits.length === 1);
     await commits[0]?.fail(new Error('not null'));
@@ -207,5 +207,6 @@ test('createGroupCommit › a write of three that the database refuses › fails
     await commits[2]?.fail(new Error('not null'));
     await commits[3]?.[last](new PetstoreError('unavailable', 'away'));
     assert.deepEqual(await Promise.all(seen), [2, 'not null', outcome]);
+    assert.deepEqual([counts.commits, counts.committedWrites], [written, written]);
   }
 });
