@@ -376,9 +376,10 @@ describePages('console, add many', start, (test, stage) => {
     await until(() => held.length === 2);
     await page.locator('#progress').waitFor();
     await held[1]?.continue();
-    await buttons.getByText('Add 3 pets').click();
-    await page.getByText('3 of 3 added.').waitFor();
+    await buttons.getByText('Add 3 pets').waitFor();
     assert.equal(await page.locator('#file-form [role=alert]').textContent(), '');
+    await buttons.click();
+    await page.getByText('3 of 3 added.').waitFor();
     assert.deepEqual(await countAdded('Checked'), { pets: 0, names: 0 });
   });
 
