@@ -184,6 +184,8 @@ pets delete 7 --json
   unknown command 'delete' (Did you mean remove?)
 serve --environment production --database sqlite::memory:
   sqlite::memory: is only for staging: no command can add a key to it
+serve --environment production --rehearse
+  option '--rehearse', or PETSTORE_REHEARSE, is only for staging
 serve --workers 2 --database sqlite::memory:
   sqlite::memory: is for one process: --workers must be 1
 keys create --name ci --database sqlite::memory:
