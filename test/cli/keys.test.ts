@@ -206,7 +206,7 @@ test('keys list › no key yet › says how to make one', async () => {
   const cwd = createProcessFolder();
   const address = `sqlite:${cwd}/petstore.db`;
   await (await openStore(address, { create: true })).close();
-  const stderr = `There is no key yet. The first key decides the environment of the store: keys create --name NAME --environment ENVIRONMENT.\nStore: ${address}\n`;
+  const stderr = `There is no key yet. The first key decides the environment of the store: petstore keys create --name NAME --environment ENVIRONMENT\nStore: ${address}\n`;
   const finished = await runCommand(['keys', 'list'], { cwd });
   assert.deepEqual(finished, { status: 0, signal: null, stdout: '', stderr });
 });

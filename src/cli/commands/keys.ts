@@ -17,7 +17,7 @@ const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, 
 
 const KEY_ID = 'the id that keys list shows';
 const NO_KEY =
-  'There is no key yet. The first key decides the environment of the store: keys create --name NAME --environment ENVIRONMENT.';
+  'There is no key yet. The first key decides the environment of the store: petstore keys create --name NAME --environment ENVIRONMENT';
 
 type RotateOptions = PrintOptions & { readonly overlap: number };
 
