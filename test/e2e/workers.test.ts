@@ -56,6 +56,17 @@ function ask({ port }: RunningService, path: string, key = ''): Promise<Answer> 
   return send(port, { path, headers: { authorization: `Bearer ${key}`, connection: 'close' } });
 }
 
+/** Resolves when nothing listens there. */
+function untilRefused(port: number): Promise<void> {
+  const ask = () => send(port, { path: '/livez', headers: { connection: 'close' } });
+  return until(() =>
+    ask().then(
+      () => false,
+      () => true,
+    ),
+  );
+}
+
 /** The head of a create with that body. */
 function toCreate(key: string, more = ''): string {
   return `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n${more}\r\n`;
@@ -199,12 +210,7 @@ describe('workers', { concurrency: 2 }, () => {
       const before = { stopping: countStopping(), replaced: listReplaced(service) };
       service.process.kill('SIGTERM');
       await until(() => countStopping() === before.stopping + WORKERS + 1);
-      await until(() =>
-        ask(service, '/livez').then(
-          () => false,
-          () => true,
-        ),
-      );
+      await untilRefused(service.port);
       for (const connection of begun) {
         connection.socket.write(BODY);
         assert.match(await connection.readToEnd(), /\nHTTP\/1\.1 201 /);
@@ -305,8 +311,10 @@ describe('workers', { concurrency: 2 }, () => {
     await once(connection.socket, 'data');
     terminate(second);
     await until(() => program.output.stdout.includes('paused'));
-    // Of two that wait, the kernel passes SIGWINCH on last.
-    for (const signal of ['SIGTERM', 'SIGWINCH'] as const) program.process.kill(signal);
+    program.process.kill('SIGTERM');
+    // Two signals that wait may go to two threads, and come in any order.
+    await untilRefused(port);
+    program.process.kill('SIGWINCH');
     await until(() => program.output.stdout.includes('resumed'));
     assert.deepEqual(await listChildren(program.process.pid), [first]);
     connection.socket.write(BODY);
