@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { createLog } from '../../src/service/open-log.ts';
 import { readWorkers } from '../../src/service/registry.ts';
-import { stopWorkers } from '../../src/service/workers.ts';
+import type { ServeOptions } from '../../src/service/serve-options.ts';
+import { startWorkers, stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { countTimers } from '../support/timers.ts';
@@ -122,4 +124,30 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
   assert.deepEqual(sent(), ['SIGTERM', 'SIGKILL']);
   await stopped;
   assert.equal(worker.process.signalCode, 'SIGKILL');
+});
+
+test('workers › one has just died when it is asked for its metrics › is told in the log', {
+  skip: !existsSync('/proc') && 'whether a process has died is read in /proc',
+}, async (t) => {
+  const exec = join(folder, 'listens.mjs');
+  writeFileSync(
+    exec,
+    "import net from 'node:net'; net.createServer().listen(process.argv.at(-1));",
+  );
+  cluster.setupPrimary({ exec, execArgv: [] });
+  t.after(() => cluster.removeAllListeners('fork').removeAllListeners('exit'));
+  const lines: string[] = [];
+  const log = createLog('error', (line) => lines.push(line));
+  await startWorkers({ workers: 1, host: '127.0.0.1', port: 0 } as ServeOptions, log, () => true);
+  const [worker] = Object.values(cluster.workers ?? {});
+  const pid = worker?.process.pid;
+  worker?.process.kill('SIGKILL');
+  // In this turn, so that it is still taken for connected. Its last thread closes the channel.
+  while (
+    readdirSync(`/proc/${pid}/task`).length > 1 ||
+    !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  );
+  await assert.rejects(readWorkers(), { code: 'unavailable' });
+  const [{ msg, worker: told } = {}] = lines.map((line) => JSON.parse(line));
+  assert.deepEqual([msg, told], ['a worker cannot be reached', pid]);
 });
