@@ -261,9 +261,14 @@ describePages('console, looks', start, (test, stage) => {
         await file.setInputFiles(toFile('name,categoryId\nRex,x\n'));
         await page.getByText('line 2:').waitFor();
         await check();
-        await file.setInputFiles(toFile(`name,categoryId\n${'Rex,3\n'.repeat(2_001)}`));
-        await page.getByText('The command line takes seconds').waitFor();
-        await check();
+        for (const [name, warning] of [
+          ['Rex', 'The store already has'],
+          ['Mia', 'The command line takes seconds'],
+        ] as const) {
+          await file.setInputFiles(toFile(`name,categoryId\n${`${name},3\n`.repeat(2_001)}`));
+          await page.getByText(warning).waitFor();
+          await check();
+        }
       });
     }
   }

@@ -144,10 +144,16 @@ export function toFile(text: string | Buffer) {
   return { name: 'pets.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
 }
 
-/** The first hundred pets of the service, as it answers them. */
+/** The pets of the service, as it answers them. */
 export async function listPets({ url, key }: ServiceTarget): Promise<string[]> {
   const headers = { authorization: `Bearer ${key}` };
-  const response = await fetch(`${url}/v1/pets?limit=100`, { headers });
-  // Split and not parsed, which would round.
-  return (await response.text()).match(/\{[^}]+\}/g) ?? [];
+  const pets: string[] = [];
+  let next: string | undefined = `${url}/v1/pets?limit=100`;
+  while (next !== undefined) {
+    const response = await fetch(new URL(next, url), { headers });
+    // Split and not parsed, which would round.
+    pets.push(...((await response.text()).match(/\{[^}]+\}/g) ?? []));
+    next = /<([^<>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  }
+  return pets;
 }
