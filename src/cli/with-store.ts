@@ -49,8 +49,8 @@ export function withStore<Values extends unknown[]>(
     const { database, environment, dryRun } = this.opts<CommandOptions>();
     const run = async (progress: Progress) => {
       progress.look = LOOKS[this.name()] ?? '';
-      // The opening migrates.
-      progress.isCommitting = options.olderLayout === 'migrate';
+      // The opening migrates, or makes the tables.
+      progress.isCommitting = options.olderLayout === 'migrate' || options.create === true;
       await using store = await openStore(database, { ...options, environment });
       progress.isCommitting = !dryRun;
       await work(store, ...values);

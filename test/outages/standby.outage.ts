@@ -1,13 +1,13 @@
 /** Commands that only read, with the address of a standby, so that a long one does not slow creates. */
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
 import { listChildren } from '../support/children.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
-import { assertRefused, runProgram } from '../support/program.ts';
+import { assertRefused, runProgram, startProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 
@@ -61,6 +61,12 @@ const CONNECTIONS = 5;
 const SILENT_MS = 6_000;
 const REX = { name: 'Rex', categoryId: 1n };
 
+/** Commands that wait for the standby at their end, are stopped there, and what they tell. */
+const HELD = [
+  ['import', 'imported', 'pets import one.ndjson', /^stopped: nothing was imported/],
+  ['key', 'stopped', 'keys create --name new --environment staging', /^stopped: .*not known/],
+] as const;
+
 for (const [what, silence, speak] of [
   [
     'that is frozen',
@@ -81,6 +87,11 @@ for (const [what, silence, speak] of [
     const options = { create: true, databaseConnections: CONNECTIONS, databaseTimeout: 0.9 };
     await using store = await openStore(primary.url(), options);
     await until(() => store.pets.add(REX).then(Boolean, () => false));
+    for (const name of ['late', 'stopped', 'imported']) {
+      await queryOnce(primary.url(), `create database ${name}`);
+    }
+    // In the store of the creates, it would wait for their locks.
+    await (await openStore(primary.url('imported'), options)).close();
     const count = async () => {
       const sql = "select from pg_stat_activity where application_name = 'petstore'";
       return (await queryOnce(primary.url(), sql)).rowCount ?? Number.NaN;
@@ -97,6 +108,8 @@ for (const [what, silence, speak] of [
       }
     };
     await silence(primary, standby);
+    // Else a failure would wait for it.
+    await using _ = { [Symbol.asyncDispose]: () => speak(primary, standby) };
     const creating = Promise.all(Array.from({ length: 8 }, create));
     let most = 0;
     const end = performance.now() + SILENT_MS;
@@ -112,9 +125,22 @@ for (const [what, silence, speak] of [
     // Its connection stays open for as long as the standby is silent.
     const add = ['pets', 'add', '--name', 'Rex', '--category-id', '1'];
     const inStore = ['--database', primary.url()];
-    const adding = await within(runProgram([...add, ...inStore], { cwd: createProcessFolder() }));
+    const cwd = createProcessFolder();
+    await writeFile(`${cwd}/one.ndjson`, '{"name":"Rex","categoryId":1}');
+    const adding = await within(runProgram([...add, ...inStore], { cwd }));
     assert.equal(adding.status, 1);
     assert.match(adding.stderr, /does not confirm/);
+    const starting = openStore(primary.url('late'), { create: true, startTimeout: 1 });
+    await assert.rejects(within(starting), { message: UNCONFIRMED });
+    for (const [name, database, args, told] of HELD) {
+      const at = ['--database', `${primary.url(database)}?application_name=${name}`];
+      await using program = startProgram([...args.split(' '), ...at], { cwd });
+      const held = `select from pg_stat_activity
+        where wait_event = 'SyncRep' and query = 'commit' and application_name = '${name}'`;
+      await until(async () => (await queryOnce(primary.url(), held)).rowCount === 1);
+      program.process.kill('SIGTERM');
+      assert.match((await within(program.finished)).stderr, told);
+    }
     await speak(primary, standby);
     const since = performance.now();
     await until(() => store.pets.add(REX).then(Boolean, () => false));

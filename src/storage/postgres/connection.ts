@@ -28,8 +28,14 @@ const UNLIMITED =
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** @property answerMs how long a statement waits for its answer; then the connection stays open. */
-export type ConnectionConfig = pg.PoolConfig & { readonly answerMs?: number };
+/**
+ * @property answerMs how long a statement waits for its answer; then the connection stays open.
+ * @property commitMs the same, only of a commit.
+ */
+export type ConnectionConfig = pg.PoolConfig & {
+  readonly answerMs?: number;
+  readonly commitMs?: number;
+};
 
 /** Ends a session, unless another client uses it. The time tells that it is a session of this server. */
 const END_SESSION = `select pg_terminate_backend(pid) from pg_stat_activity where pid = ?
@@ -132,8 +138,9 @@ export class Connection extends pg.Client {
     }
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
     try {
+      if (this.#end !== undefined) throw this.#end;
       // The driver has a result for each statement in the text.
-      const results = [await this.#wait(this.query<SqlValue[]>(query))].flat();
+      const results = [await this.#wait(this.query<SqlValue[]>(query), sql)].flat();
       return results.at(-1)?.rows ?? [];
     } catch (error) {
       throw explain(this.#end ?? error, this.#hosts.isPooled);
@@ -141,11 +148,16 @@ export class Connection extends pg.Client {
   }
 
   /** By `query_timeout` of the driver, the connection would end. */
-  async #wait<T>(answer: Promise<T>): Promise<T> {
-    const { answerMs } = this.#config;
-    if (answerMs === undefined) return answer;
+  async #wait<T>(answer: Promise<T>, sql: string): Promise<T> {
+    const { answerMs, commitMs = answerMs } = this.#config;
+    const ms = sql === 'commit' ? commitMs : answerMs;
+    if (ms === undefined) return answer;
     const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(UNCONFIRMED)), answerMs);
+    const timer = setTimeout(() => {
+      // A later statement would wait behind this one.
+      this.#end ??= new Error(UNCONFIRMED);
+      reject(this.#end);
+    }, ms);
     return Promise.race([answer, promise]).finally(() => clearTimeout(timer));
   }
 

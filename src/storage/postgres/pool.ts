@@ -9,6 +9,7 @@ import { type Hosts, tryHosts } from './hosts.ts';
 const WRITES_PART = 0.4;
 const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
+const LONG_COMMIT_MS_MAX = 60_000;
 
 /**
  * The server ends a statement after this part of the time of its call. So no statement goes on after a 503, and its
@@ -26,7 +27,7 @@ type PooledConnection = Connection & pg.PoolClient;
  *
  * @param count the most connections of reads, writes and `check` together, which have at least one each.
  * @param ms how long a read or a write waits for a connection, and then for each answer.
- * @param startMs how long long work waits for a connection, at most.
+ * @param startMs how long long work waits for a connection, and for its commit, at most.
  */
 export function createPools(hosts: Hosts, count: number, ms: number, startMs = Infinity) {
   const writesMax = Math.max(1, Math.floor(count * WRITES_PART));
@@ -51,6 +52,7 @@ export function createPools(hosts: Hosts, count: number, ms: number, startMs = I
       max: 1,
       maxUses: 1,
       connectionTimeoutMillis: Math.min(LONG_CONNECT_MS_MAX, startMs),
+      commitMs: Math.min(LONG_COMMIT_MS_MAX, startMs),
     }),
   };
   return pools;

@@ -22,7 +22,12 @@ const LIMIT_WAITS = `set local lock_timeout = '${LOCK_SECONDS_MAX}s'`;
 export function createSession(connection: Connection): Session {
   return {
     transaction: (kind, work) => transactionOn(connection, kind, work),
-    read: (sql, ...values) => connection.run(sql, ...values),
+    read(sql, ...values) {
+      const run = () => connection.run(sql, ...values);
+      // Only an explicit commit has a limit, if a synchronous standby is silent.
+      const commits = /^(?:create|drop) /.test(sql);
+      return commits ? connection.inTransaction('read committed', run) : run();
+    },
 
     async insert(table, columns, rows) {
       const records = `json_populate_recordset(null::${table}, ?)`;
