@@ -53,6 +53,11 @@ follow() {
   eval "${blocks[0]:-fail 'the page has too few blocks'}"
   blocks=("${blocks[@]:1}")
 }
+# As an operator pastes the next block, but this command fails.
+fail_at() {
+  echo "--- $1 fails"
+  (eval "$1() { return 1; }; ${blocks[0]}") || true
+}
 # As `follow`, and compares what the block prints with what the page shows.
 compare() {
   follow "$1" >~/printed.log 2>&1
@@ -95,6 +100,8 @@ done
 url=http://127.0.0.1:8080/v1/pets
 compare 'a backup, and a drill'
 pets --json '{"name":"Mia","categoryId":3}' "$url"
+fail_at runuser
+! systemctl is-active --quiet petstore || fail 'it starts without the restored store'
 follow 'a restore'
 expect 'the pets of the backup' "$(pets "$url")" "[$rex]"
 ls lost.*/petstore.db
@@ -106,6 +113,8 @@ ls lost.*/petstore.db
   sed --in-place 's/"version": "2.0.0"/"version": "2.0.1"/' newer/package/package.json
   tar --create --gzip --file petstore-2.0.1.tgz --directory newer package
 )
+fail_at tar
+expect 'the release without its files' "$(readlink /opt/petstore)" /opt/petstore-2.0.0
 echo '--- an upgrade whose backup fails'
 touch /var/lib/petstore-backups/before-2.0.1.db
 (set +e; eval "${blocks[0]}")
