@@ -236,9 +236,9 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Run the SQL of the message.',
   ],
   'does not let this user in': [
-    '`pg_hba.conf` refuses user, machine or plain text.',
+    'The role is not there or has no LOGIN, or `pg_hba.conf` refuses user, machine or plain text.',
     CONNECT,
-    'Add a line, or `sslmode=require`.',
+    'Run `alter role petstore login`, add a line, or `sslmode=require`.',
   ],
   'refuses this user or its password': [
     'User or password is wrong.',
@@ -282,11 +282,16 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Run the GRANTs of postgresql.md.',
   ],
   'takes no connections': [
-    '`allow_connections` is false.',
-    'psql -l',
-    'Run `alter database petstore allow_connections true`.',
+    '`datallowconn` is false, or an interrupted drop made `datconnlimit` -2.',
+    "psql -d postgres -c 'select datname, datallowconn, datconnlimit from pg_database'",
+    'Run `alter database petstore allow_connections true`. At -2, drop and restore it.',
   ],
   'did not answer in time': ['A statement was cancelled.', ACTIVITY, 'Find what blocks it.'],
+  'is a standby that ended a long read': [
+    'It replays changes that the read still needs.',
+    "psql ADDRESS -c 'show max_standby_streaming_delay'",
+    'Raise it, and run the command again.',
+  ],
   'has too many conflicting changes': [
     'Transactions conflict.',
     ACTIVITY,

@@ -23,7 +23,8 @@ import * as petstore from './petstore.ts';
 
 const RUN = { cwd: tmpdir() };
 const NOT_LET_IN =
-  'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine';
+  'does not let this user in: the role may not exist or lack LOGIN, or pg_hba.conf has no line for it or asks for TLS (sslmode=require)';
+const CLOSED = 'takes no connections: its allow_connections is false, or its drop was interrupted';
 const AWAY = 'the database cannot be reached: nothing listens there';
 const NOWHERE = 'postgres://rex@127.0.0.1:1/pets';
 /** Much less than the minute that a start waits by default. */
@@ -34,8 +35,13 @@ let address: string;
 
 before(async () => {
   cluster = await petstore.startDatabase();
-  await queryOnce(cluster.url(), 'create role rex login');
+  await queryOnce(cluster.url(), 'create role rex login; create role guest');
   await queryOnce(cluster.url(), 'create database closed allow_connections false');
+  await queryOnce(cluster.url(), 'create database dropped');
+  await queryOnce(
+    cluster.url(),
+    "update pg_database set datconnlimit = -2 where datname = 'dropped'",
+  );
   address = petstore.toAddress([petstore.toHost(cluster)]);
 });
 
@@ -116,12 +122,9 @@ for (const [what, from, to, line] of [
   ['a wrong password', petstore.PASSWORD, 'wrong', 'refuses this user or its password'],
   ['no password', `:${petstore.PASSWORD}`, '', 'asks for a password: add it to the address'],
   ['a role that is not known', '//petstore', '//tom', NOT_LET_IN],
-  [
-    'a closed database',
-    /petstore$/,
-    'closed',
-    'takes no connections: its allow_connections is false',
-  ],
+  ['a role without LOGIN', /\/petstore:.*@(.*)\/petstore$/, '/guest@$1/postgres', NOT_LET_IN],
+  ['a closed database', /petstore$/, 'closed', CLOSED],
+  ['a database whose drop was interrupted', /petstore$/, 'dropped', CLOSED],
   ['a database that is not there', /$/, 's', 'is not there: make it with createdb'],
   [
     'a role that may not make tables',

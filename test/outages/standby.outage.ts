@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
+import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { listChildren } from '../support/children.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startProgram } from '../support/program.ts';
@@ -14,10 +15,14 @@ import { until, within } from '../support/until.ts';
 const READ_ONLY =
   'is read-only: the address leads to a standby, or default_transaction_read_only is on';
 
+const CONFLICT = 'is a standby that ended a long read: raise its max_standby_streaming_delay';
+
 test('standby › commands that only read › have its pets, and one that adds is refused', async () => {
   const cwd = createProcessFolder();
   await using primary = await startCluster();
-  await using standby = await primary.startStandby();
+  await using standby = await primary.startStandby({
+    settings: { max_standby_streaming_delay: '0' },
+  });
   await using store = await openStore(primary.url(), { create: true });
   const rex = await store.pets.add({ name: 'Rex', categoryId: 1n });
   // The standby has no table at first.
@@ -37,6 +42,16 @@ test('standby › commands that only read › have its pets, and one that adds i
     const { status, stderr } = await run(...args.split(' '));
     assert.equal(status, 0, stderr);
   }
+
+  await using engine = await openPostgres(standby.url(), { create: false, onlyReads: true });
+  const reading = engine.longTransaction('snapshot', async ({ read }) => {
+    await read('select from pets');
+    for (const sql of ['delete from pets', 'vacuum pets']) await queryOnce(primary.url(), sql);
+    const left = "select from pg_stat_activity where application_name = 'petstore'";
+    await until(async () => (await queryOnce(standby.url(), left)).rowCount === 0);
+    await read('select from pets');
+  });
+  await assert.rejects(reading, { message: `the database ${CONFLICT}` });
 
   const serving = await run('serve', '--port', '0', '--start-timeout', '1');
   assert.equal(serving.status, 1);

@@ -32,7 +32,7 @@ export const LASTING: Reasons = [
   ['cannot grow: no id is left', '2200H'],
   ['gives ids that are in use', ID_IN_USE],
   [
-    'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
+    'does not let this user in: the role may not exist or lack LOGIN, or pg_hba.conf has no line for it or asks for TLS (sslmode=require)',
     '28000',
   ],
   ['refuses this user or its password', '28'],
@@ -49,8 +49,10 @@ export const LASTING: Reasons = [
     'does not let this user do what is needed: see the rights in docs/postgresql.md',
     INSUFFICIENT_PRIVILEGE,
   ],
-  ['takes no connections: its allow_connections is false', '55000'],
+  ['takes no connections: its allow_connections is false, or its drop was interrupted', '55000'],
   ['did not answer in time', '57014'],
+  // Without a standby, no transaction here fails so: none is serializable.
+  ['is a standby that ended a long read: raise its max_standby_streaming_delay', '40001'],
   ['has too many conflicting changes', '40'],
   ['reports an error of its disk', '58'],
   ['shows a certificate for another host', 'ERR_TLS_CERT_ALTNAME'],
