@@ -59,10 +59,14 @@ export async function startProxy(address: string, delayMs = 0) {
     speak() {
       for (const [client, database] of sockets) client.pipe(database);
     },
-    /** Ends the connections that are open. The database learns of it after its next answer. */
+    /** Ends the connections that are open. The database learns of it by its next answer on one of them. */
     cut() {
+      const databases = [...sockets.values()];
+      const end = () => {
+        for (const database of databases) database.destroy();
+      };
       for (const [client, database] of sockets) {
-        database.once('data', () => database.destroy());
+        database.once('data', end);
         client.removeAllListeners('close').destroy();
       }
     },
