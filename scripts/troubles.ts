@@ -267,9 +267,9 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   ],
   'lacks a table or column': ['Somebody dropped it.', "psql ADDRESS -c '\\d'", 'Restore a backup.'],
   'lacks an index': [
-    '`pg_restore` was stopped or failed.',
+    '`pg_restore` was stopped, or somebody dropped it.',
     "psql ADDRESS -c '\\di'",
-    'Restore again: see postgresql.md.',
+    'Restore again: see postgresql.md. If it was dropped, make it again.',
   ],
   'has no schema that this user may use': [
     '`grant usage` or `search_path` is missing.',

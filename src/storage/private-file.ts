@@ -99,7 +99,10 @@ function nameNewFile(partial: string, file: string): void {
 /** SQLite would take what an earlier database of this name has left for a part of the new one. */
 export function refuseOldLog(file: string): void {
   for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => fs.existsSync(each))) {
-    throw new PetstoreError('bad_request', `${log} is of another database: move it away`);
+    throw new PetstoreError(
+      'bad_request',
+      `${log} is of another database: put that back, or move it away`,
+    );
   }
 }
 

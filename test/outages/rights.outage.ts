@@ -65,10 +65,10 @@ test('rights › each documented right that is missing › ends the start with i
 });
 
 test('rights › not restored, as the indexes are not › are not asked for', async () => {
-  await asOwner('alter index pets_status rename to missing; revoke all on pets from petstore');
-  const line = 'lacks an index: its restore did not end, or somebody dropped it: pets_status';
+  await asOwner('alter index pets_pkey rename to missing; revoke all on pets from petstore');
+  const line = 'lacks an index: its restore did not end, or somebody dropped it: pets_pkey';
   assertRefused(await serve(), 1, `the database ${line}`);
-  await asOwner(`alter index missing rename to pets_status; ${GRANTS}`);
+  await asOwner(`alter index missing rename to pets_pkey; ${GRANTS}`);
 });
 
 test('rights › without usage of the schema › ends the start with 1 and where the rights are', async () => {

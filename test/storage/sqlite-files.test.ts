@@ -154,7 +154,7 @@ for (const [what, end, fill] of [
     const file = createFile();
     const log = `${file}${end}`;
     if (!what.includes('while')) await writeFile(log, 'Rex');
-    const message = `${log} is of another database: move it away`;
+    const message = `${log} is of another database: put that back, or move it away`;
     const filling = fill(`sqlite:${file}`, `sqlite:${await createDatabase(1)}`);
     await assert.rejects(filling, { name: 'PetstoreError', code: 'bad_request', message });
     assert.equal(await readFile(log, 'utf8'), 'Rex');
@@ -276,7 +276,7 @@ describe('opening', { concurrency: 2 }, () => {
     for (const opened of [`${file}.backup`, link]) {
       await assert.rejects(openStore(`sqlite:${opened}`, { create: true }), {
         ...{ name: 'PetstoreError', code: 'bad_request' },
-        message: `${wal} is of another database: move it away`,
+        message: `${wal} is of another database: put that back, or move it away`,
       });
     }
     assert.deepEqual(await readBoth(), bytes);

@@ -38,7 +38,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const foundLayout = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {
       // A restore makes the indexes before it grants rights.
-      await checkIndexes(connection);
+      if (isServed || options.create) await checkIndexes(connection);
       if (isServed) await checkRights(connection);
       const found = await migrate(connection, address, options);
       if (olderLayout !== 'keep') await connection.run(CHECK_COLUMNS);

@@ -43,9 +43,9 @@ export async function waitWhileAway<T>(
   }
 }
 
-/** Those of the first layout: a store of any layout has them. */
-const INDEXES = `api_keys_pkey api_keys_digest_key pets_pkey pets_status
-  idempotency_keys_pkey idempotency_keys_pet_id_key idempotency_keys_created_at`.split(/\s+/);
+/** Without these, creates fail or double pets. A store of any layout has them. */
+const INDEXES = `api_keys_pkey api_keys_digest_key pets_pkey
+  idempotency_keys_pkey idempotency_keys_pet_id_key`.split(/\s+/);
 
 /** A restore makes them after all rows. They are seen as of one time: another process may make the layout. */
 const FIND_LACKING = `select name from pg_class as made, unnest(array['${INDEXES.join("','")}']) as name
