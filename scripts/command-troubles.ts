@@ -107,7 +107,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'cannot be … (': ['The user may not, or the path is wrong.', FILE, 'Run as the right user.'],
   'cannot be …:': ['The system says why.', FILE, 'Do what it says.'],
   'exists already': ['Nothing is overwritten.', FILE, 'Name a new file.'],
-  '…-': ['An old file is beside the name.', FILE, 'Move it away.'],
+  '…-': ['An old file is beside the name.', FILE, 'Put its database back, or move it away.'],
   'is a folder': ['The path names a folder.', FILE, 'Name a file in it.'],
   'is a folder in place': ['A backup of this name is a folder.', FILE, 'Move it away.'],
   '… read or removed': ['Old backups cannot be removed.', FILE, 'Give the user its folder.'],

@@ -53,7 +53,7 @@ async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-/** Makes a backup in the folder, and removes the oldest: `keep` stay with the new one, and `keep - 1` of a later time. */
+/** Makes a backup in the folder, and removes the oldest: `keep` stay, and up to `keep - 1` of a later time. */
 export async function backUpDated(
   store: Store,
   folder: string,
