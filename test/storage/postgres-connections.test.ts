@@ -111,7 +111,21 @@ test('connections › one that meets a server that takes no writes › is given 
   assert.equal((await store.pets.add(REX)).name, 'Rex');
 });
 
-describe('connections of sessions', { skip: NO_SESSIONS }, () => {
+test('connections › of checks, which the server has ended while they were idle › are replaced by the check', {
+  skip: NO_SESSIONS,
+}, async () => {
+  await using database = await createEmptyDatabase();
+  await database.query(`do $$ begin
+    execute format('alter database %I set idle_session_timeout = 200', current_database());
+    end $$`);
+  const store = await database.open();
+  await store.check();
+  // This process does not hear of it before its next check.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  await store.check();
+});
+
+describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () => {
   test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', async (t) => {
     await using database = await createEmptyDatabase();
     const latin1 = new URL(database.address);
@@ -173,18 +187,6 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     assert.equal(proxy.opened, opened);
     await store.close();
     await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
-  });
-
-  test('connections › of checks, which the server has ended while they were idle › are replaced by the check', async () => {
-    await using database = await createEmptyDatabase();
-    await database.query(`do $$ begin
-      execute format('alter database %I set idle_session_timeout = 200', current_database());
-      end $$`);
-    const store = await database.open();
-    await store.check();
-    // This process does not hear of it before its next check.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
-    await store.check();
   });
 
   test('connections › of an import, with limits of time for its role › are ended by none', async () => {
