@@ -23,7 +23,7 @@ const COMPARISONS: readonly Comparison[] = [
     workload: listFirst,
     servers: [...SERVICES, ...FRAMEWORKS, 'json-server', 'Prism'],
     thresholds: [
-      costOf('baseline', 0.7),
+      costOf('baseline', 0.5),
       costOf('Fastify', 0.8),
       costOf('Express', 1.8),
       costOf('json-server', 5),
@@ -39,7 +39,7 @@ const COMPARISONS: readonly Comparison[] = [
     workload: listPages(SOME),
     servers: ['baseline', 'petstore'],
     isWritten: true,
-    thresholds: [costOf('baseline', 0.35)],
+    thresholds: [costOf('baseline', 0.25)],
   },
   {
     name: 'get',
@@ -47,7 +47,7 @@ const COMPARISONS: readonly Comparison[] = [
     pets: SOME,
     workload: getAnywhere(SOME),
     servers: [...SERVICES, ...FRAMEWORKS],
-    thresholds: [costOf('baseline', 0.6)],
+    thresholds: [costOf('baseline', 0.45)],
   },
   {
     name: 'create-1',
@@ -66,7 +66,7 @@ const COMPARISONS: readonly Comparison[] = [
     servers: [...SERVICES, 'naive', ...FRAMEWORKS],
     clients: 64,
     thresholds: [
-      costOf('baseline', 0.35),
+      costOf('baseline', 0.28),
       // A commit for each create leaves the processor idle while the disk syncs.
       { of: 'petstore', beside: 'naive', atLeast: 5, unit: 'requests/s' },
     ],
