@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { TokenBuckets } from '../src/http/hooks/rate-limit.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { SCRIPT_NAME } from '../src/http/routes/docs.ts';
@@ -14,7 +14,7 @@ import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { settle } from '../src/storage/postgres/settled-mark.ts';
-import { startTestApp } from './support/app.ts';
+import { startSharedApp, startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
 import { type Answer, openConnection, parseAnswer, sendUntilUnread } from './support/socket.ts';
 import { nextPoll, until } from './support/until.ts';
@@ -42,8 +42,7 @@ const upTo = (tryOne: Try): Row => ({ try: tryOne, passesAt: true });
 const before = (tryOne: Try): Row => ({ try: tryOne, passesAt: false });
 const elsewhere = (file: string, title: string): Elsewhere => ({ file, title });
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, authorization } = service;
 
 /** In the words of the tables. */

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { type ApiKey, createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { createFindKey, createTouch } from '../../src/http/hooks/authenticate.ts';
 import { createLog } from '../../src/service/open-log.ts';
-import { addKey, startTestApp } from '../support/app.ts';
+import { addKey, startSharedApp, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
@@ -17,8 +17,7 @@ import { nextPoll, until } from '../support/until.ts';
 const PLAIN = 'Bearer realm="petstore"';
 const INVALID = 'Bearer realm="petstore", error="invalid_token"';
 
-const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ trustProxy: ['127.0.0.1'] });
 const { port, key, store } = service;
 
 const expired = await addKey(store, { environment: 'staging', expiresAt: Date.now() });

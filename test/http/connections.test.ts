@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { after, beforeEach, describe, mock, test } from 'node:test';
+import { beforeEach, describe, mock, test } from 'node:test';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { PetQuery } from '../../src/pet-query.ts';
-import { addKey, startTestApp } from '../support/app.ts';
+import { addKey, startSharedApp, startTestApp } from '../support/app.ts';
 import {
   openConnection as openRaw,
   type RawConnection,
@@ -22,8 +22,7 @@ const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 const rateLimiter = new TokenBuckets(1_000);
 // Only the first key, that of the service, is within its rate.
 rateLimiter.take = (keyId) => (keyId === 1 ? 1 : -1);
-const service = await startTestApp({ maxConnections: MAX, rateLimiter });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ maxConnections: MAX, rateLimiter });
 const { store } = service;
 const slow = await addKey(store, { environment: 'staging' });
 let answerLists = () => {};

@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { after, test } from 'node:test';
-import { addKey, startTestApp } from '../support/app.ts';
+import { test } from 'node:test';
+import { addKey, startSharedApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, authorization } = service;
 
 const DOG = '\u{1f436}';

@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { ERRORS } from '../../src/error.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp, startTestApp } from '../support/app.ts';
 import { runCommand } from '../support/command.ts';
 import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
 import { exchange } from '../support/socket.ts';
 
-const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ trustProxy: ['127.0.0.1'] });
 const { port } = service;
 
 const { body: served } = await send(port, {

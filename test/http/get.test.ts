@@ -1,15 +1,14 @@
 /** `GET /v1/pets/{petId}`: which ids are valid, and its deprecation, sunset and retirement. */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createCursor } from '../../src/http/cursor.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startSharedApp, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 
 /** From the sunset on it still answers: only the operator retires it. */
-const service = await startTestApp({ now: () => Date.UTC(2030, 11, 5) });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ now: () => Date.UTC(2030, 11, 5) });
 await service.store.pets.add({ name: 'Rex', categoryId: 3n, status: 'sold' });
 await service.store.pets.add({ name: 'Mia', categoryId: 7n });
 

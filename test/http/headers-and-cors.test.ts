@@ -1,14 +1,13 @@
 /** The headers of every answer, the request id, and cross-origin requests. */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp, startTestApp } from '../support/app.ts';
 import { assertJson, type Sent, send } from '../support/request.ts';
 import { type Answer, exchange } from '../support/socket.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, authorization } = service;
 await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 

@@ -1,15 +1,14 @@
 /** `GET /v1/pets`: its parameters, its pages and the links between them. */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createCursor } from '../../src/http/cursor.ts';
 import type { NewPet } from '../../src/pet.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 
 /** 120 pets: of each three one is available, one pending, one has no status. */
 async function* seed(): AsyncGenerator<NewPet> {

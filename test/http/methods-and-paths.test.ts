@@ -2,14 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, authorization: headers } = service;
 await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 

@@ -4,21 +4,20 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { BodyRequest } from '../../src/http/protocol/body.ts';
 import { createOneRequestServer } from '../../src/http/protocol/one-request.ts';
 import { handleServerEvents } from '../../src/http/protocol/parser-errors.ts';
 import { RequestLog } from '../../src/http/request-log.ts';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { createLog } from '../../src/service/open-log.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson } from '../support/request.ts';
 import { exchange, listen, openConnection, parseAnswer, writeForEver } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-const service = await startTestApp({ rehearse: true });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ rehearse: true });
 const { port, key, store } = service;
 
 const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;

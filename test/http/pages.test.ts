@@ -4,13 +4,12 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { RECIPES } from '../../src/http/openapi.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
 
-const service = await startTestApp({ corsOrigin: ['https://shop.test'] });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ corsOrigin: ['https://shop.test'] });
 const { port } = service;
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');

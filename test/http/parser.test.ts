@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, test } from 'node:test';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { test } from 'node:test';
+import { startSharedApp, startTestApp, type TestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, key, store } = service;
 
 const REX = '{"name":"Rex","categoryId":3}';

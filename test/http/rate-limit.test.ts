@@ -1,9 +1,9 @@
 /** The rate limit of each key: what passes, what is answered 429, and the header fields that tell. */
 
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
-import { addKey, startTestApp } from '../support/app.ts';
+import { addKey, startSharedApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
@@ -15,8 +15,7 @@ const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
 /** For this limiter the time stands still. */
 const rateLimiter = new TokenBuckets(PER_SECOND, BURST, () => 0);
-const service = await startTestApp({ rateLimiter });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ rateLimiter });
 const { port, store } = service;
 
 /** The header of a key that has sent nothing yet. */

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { COUNTED_MAX, DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
-import { startTestApp } from '../support/app.ts';
+import { startSharedApp, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
 import { type Answer, exchange } from '../support/socket.ts';
@@ -12,8 +12,7 @@ import { until } from '../support/until.ts';
 
 const REX = '{"name":"Rex","categoryId":3}';
 
-const service = await startTestApp({ rehearse: true });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ rehearse: true });
 const { port, store, authorization } = service;
 
 const list = (headers: OutgoingHttpHeaders): Promise<Answer> =>

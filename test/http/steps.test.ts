@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
-import { addKey, startTestApp } from '../support/app.ts';
+import { addKey, startSharedApp } from '../support/app.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
@@ -57,8 +57,7 @@ subscribe('fastify.initialization', (message) => {
   );
 });
 
-const service = await startTestApp({ rehearse: true, rateLimiter: new TokenBuckets(1_000) });
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp({ rehearse: true, rateLimiter: new TokenBuckets(1_000) });
 const { app, store, port } = service;
 const readOnly = await addKey(store, { environment: 'staging', isReadOnly: true });
 await store.pets.add({ name: 'Rex', categoryId: 1n });

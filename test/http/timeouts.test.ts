@@ -1,14 +1,13 @@
 /** Requests that never end: each is answered 408 in time. Here the times are shorter. */
 
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, test } from 'node:test';
+import { startSharedApp } from '../support/app.ts';
 import { HANG_MS } from '../support/hang.ts';
 import { assertError, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, key } = service;
 const { server } = service.app;
 const { headersTimeout, requestTimeout } = server;

@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { after, mock, test } from 'node:test';
-import { startTestApp } from '../support/app.ts';
+import { mock, test } from 'node:test';
+import { startSharedApp } from '../support/app.ts';
 import { exchange, openConnection, parseAnswer, writeForEver } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-const service = await startTestApp();
-after(() => service[Symbol.asyncDispose]());
+const service = await startSharedApp();
 const { port, key } = service;
 
 const HOST = 'Host: x\r\n';

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
 import { createApiKey, type NewApiKey } from '../../src/api-key.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/server.ts';
@@ -61,6 +62,13 @@ export async function startTestApp(options: Partial<AppOptions & { store: Store 
     log: log as readonly Record<string, unknown>[],
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Starts it for all tests of a file, and stops it behind them. */
+export async function startSharedApp(options?: Parameters<typeof startTestApp>[0]) {
+  const service = await startTestApp(options);
+  after(() => service[Symbol.asyncDispose]());
+  return service;
 }
 
 const { paths, components } = JSON.parse(
