@@ -1,4 +1,4 @@
-/** `/livez`, `/readyz`, the end of idle connections at a stop, and the admin listener. */
+/** `/livez`, `/readyz`, and the admin listener. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -87,29 +87,6 @@ if (process.env.TEST_ENGINE === 'postgresql') {
       await change('reset all');
     }
     await until(async () => (await listing()) === 200);
-  });
-}
-
-const REX = '{"name":"Rex","categoryId":3}';
-
-for (const [field, body] of [
-  [`Content-Length: ${REX.length}`, REX],
-  ['Transfer-Encoding: chunked', `1d\r\n${REX}\r\n0\r\n\r\n`],
-] as const) {
-  test(`close › a connection that is idle after a create with ${field} › is closed`, async () => {
-    const { app, port, key } = service;
-    using idle = openConnection(port);
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
-    const received = once(app.server, 'request');
-    idle.socket.write(`${head}${field}\r\n\r\n`);
-    await received;
-    idle.socket.write(body);
-    await once(idle.socket, 'data');
-    await until(() => {
-      // As a stop does until all are closed.
-      app.server.closeIdleConnections();
-      return idle.socket.destroyed;
-    });
   });
 }
 
