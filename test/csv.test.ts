@@ -209,7 +209,6 @@ const oftenInteger = fc.oneof({ weight: 4, arbitrary: int64.map(String) }, cell)
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 test('CSV › any cells › are refused, or stored as the value that their text is, and come back', async () => {
-  let taken = 0;
   const isInteger = (text: string, value: bigint | undefined) =>
     text.trim().replace(/^'/, '').replace(/\.0$/, '') === String(value ?? '');
   await fc.assert(
@@ -225,8 +224,7 @@ test('CSV › any cells › are refused, or stored as the value that their text 
       async (separator, end, texts) => {
         const rows = [['id', 'name', 'categoryId', 'status'], texts.map(quoted)];
         const pets = await readAll(rows.map((row) => row.join(separator) + end).join(''));
-        if (pets === undefined) return;
-        taken += 1;
+        fc.pre(pets !== undefined);
         const [id = '', itsName, categoryId = '', status = ''] = texts;
         const [pet] = pets;
         assert.ok(pet !== undefined && pets.length === 1);
@@ -235,9 +233,9 @@ test('CSV › any cells › are refused, or stored as the value that their text 
         await assertRoundTrip(pets);
       },
     ),
-    { numRuns: 300 },
+    // Most rows are refused. These do not count.
+    { numRuns: 50 },
   );
-  assert.ok(taken > 30, `only ${taken} were taken`);
 });
 
 /** In place of 8: work whose time grows with the square of its size takes 64 times as long. */

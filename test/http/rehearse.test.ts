@@ -153,8 +153,11 @@ test('rehearse › more delayed requests than a process takes › are 503, and o
   assertError(await Promise.race(sent), 'unavailable', /./);
   assertJson(await send(app.port, { path: '/v1/pets', headers: app.authorization }), 200);
   await Promise.all(sent);
-  // The refused one has taken no place.
-  for (const answer of await Promise.all(sendDelayed(DELAYED_MAX, 2))) assertJson(answer, 200);
+  // The refused one has taken no place. On a busy machine, some may wait too long for their turn.
+  await until(async () => {
+    const answers = await Promise.all(sendDelayed(DELAYED_MAX, 2));
+    return answers.every(({ status }) => status === 200);
+  });
 });
 
 test('rehearse › a create with Prefer: delay whose client goes › is done', async () => {
