@@ -26,6 +26,7 @@ function post(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise
 /** Asserts a 201 with exactly these members after the id, and the same answer at its Location. */
 async function assertCreated(answer: Answer, members: string) {
   assertJson(answer, 201);
+  assert.equal(answer.headers.connection, 'keep-alive');
   assert.equal(answer.headers['idempotency-replayed'], undefined);
   const { location = '' } = answer.headers;
   const id = /^\/v1\/pets\/([1-9]\d*)$/.exec(location)?.[1];
@@ -78,7 +79,9 @@ const TYPES = [
   'application/json ; charset=utf-8',
 ].map((type) => ({ 'content-type': type }));
 
-for (const headers of [{}, ...TYPES, { 'content-encoding': 'Identity' }]) {
+const CHUNKED = { 'transfer-encoding': 'chunked' };
+
+for (const headers of [{}, CHUNKED, ...TYPES, { 'content-encoding': 'Identity' }]) {
   test(`POST /v1/pets › with ${JSON.stringify(headers)} › answers 201`, async () => {
     await assertCreated(await post(REX, headers), REX.slice(1, -1));
   });
@@ -111,7 +114,7 @@ for (const [name, values, message] of [
 }
 
 test('POST /v1/pets › more than 64 KiB in chunks › answers 413 and says so', async () => {
-  const answer = await post(REX.padEnd(65_537), { 'transfer-encoding': 'chunked' });
+  const answer = await post(REX.padEnd(65_537), CHUNKED);
   assertError(answer, 'payload_too_large', /^the body must be at most 64 KiB$/);
 });
 
