@@ -85,12 +85,10 @@ testRefused('bad_request', /^Host must be given once, as host or host:port$/, [
   ['an empty Host', get('Host:\r\n')],
   ['two Hosts', get('Host: x\r\nHost: y\r\n')],
   ['two Hosts in HTTP/1.0', get(HOST + HOST, 'HTTP/1.0')],
-  ['two Hosts, and no key', `GET /v1/pets HTTP/1.1\r\n${HOST}${HOST}\r\n`],
   ['a Host with a space, and a body', good.replace(HOST, 'Host: a b\r\n')],
   ['a Host with a user and a path', get('Host: a@b/c\r\n')],
   ['a Host with a bad port', get('Host: a:b\r\n')],
   ['a Host with a bad escape', get('Host: a%zz\r\n')],
-  ['no Host on a path without a key', 'GET /livez HTTP/1.1\r\n\r\n'],
 ]);
 
 testRefused('bad_request', /^Transfer-Encoding must be chunked, given once and in HTTP\/1\.1$/, [
