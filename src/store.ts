@@ -192,8 +192,11 @@ export interface JsonPage extends Pick<PetPage, 'next'> {
 export interface KeyStore {
   add(newKey: NewApiKey): Promise<ApiKey>;
 
-  /** The key in any state. What another process changed is seen within one second. */
-  find(digest: Uint8Array): Promise<ApiKey | undefined>;
+  /**
+   * The key in any state. What another process changed is seen within one second. Only the lookup of a digest that
+   * was found before does not wait behind others: these may be invented.
+   */
+  find(digest: Uint8Array, wasFound?: boolean): Promise<ApiKey | undefined>;
 
   /** All keys in any state, by id. */
   list(): Promise<ApiKey[]>;

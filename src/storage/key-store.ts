@@ -11,8 +11,8 @@ const COMMON_COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expir
 export const KEY_COLUMNS = ['id', ...COMMON_COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
 /** The columns of a NewApiKey, in the order of `toKeyRow`. */
 const NEW_COLUMNS = ['digest', ...COMMON_COLUMNS];
-/** How many keys a query finds: as many as requests start in a turn. */
-const FOUND_MAX = 16;
+/** How many keys a query finds. The clients of a crowd that sends invented keys wait for a few queries only. */
+const FOUND_MAX = 128;
 const FIND_KEYS = `select ${KEY_COLUMNS}, digest from api_keys where digest in (${Array(FOUND_MAX).fill('?')})`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
@@ -63,17 +63,20 @@ export function createKeyStore(engine: Engine): KeyStore {
   };
 }
 
-/** The lookups of a turn share a query, so that invented keys do not take the connections of other reads. */
+/** Lookups share queries. Digests that may be invented take one connection: the others are for other reads. */
 function createFind({ read }: Engine): KeyStore['find'] {
   const toName = (digest: SqlValue | undefined) =>
     Buffer.from(digest as Uint8Array).toString('hex');
-  return batchReads((digests: readonly Uint8Array[]) => {
+  const findEach = (digests: readonly Uint8Array[]) => {
     const unused = Array<null>(FOUND_MAX - digests.length).fill(null);
     const reading = read(FIND_KEYS, ...digests, ...unused).then(
       (rows) => new Map(rows.map((row) => [toName(row.at(-1)), toApiKey(row)])),
     );
     return digests.map(async (digest) => (await reading).get(toName(digest)));
-  }, FOUND_MAX);
+  };
+  const findNew = batchReads(findEach, { max: FOUND_MAX, isAlone: true });
+  const findAgain = batchReads(findEach, { max: FOUND_MAX });
+  return (digest, wasFound) => (wasFound ? findAgain(digest) : findNew(digest));
 }
 
 function toKeyRow(key: NewApiKey): SqlValue[] {

@@ -7,8 +7,8 @@ import pg from 'pg';
 import type { PetQuery } from '../../src/pet-query.ts';
 import type { Store } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
-import { testOnPostgres } from '../support/empty-database.ts';
-import { REX } from './contract/data.ts';
+import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
+import { createNewKey, REX } from './contract/data.ts';
 
 const test = testOnPostgres();
 
@@ -40,12 +40,21 @@ test('batches on postgresql › pets and lists of one turn › are one query of 
   assert.equal((await readTurn(store, many)).queries, 3);
 });
 
-test('batches on postgresql › keys of one turn › share queries, and none waits for a connection', async (_pets, _database, store) => {
-  const digests = Array.from({ length: 100 }, () => randomBytes(32));
-  const finding = digests.map((digest) => store.keys.find(digest));
-  await nextTurn();
-  assert.equal(store.countConnections?.().waiting, 0);
-  assert.deepEqual(await Promise.all(finding), Array(digests.length).fill(undefined));
+test('batches on postgresql › keys that may be invented › share one connection, and hold up nothing else', async (pets, database, store) => {
+  const { keys } = store;
+  const newKey = createNewKey();
+  await keys.add(newKey);
+  const digests = Array.from({ length: 1_000 }, () => randomBytes(32));
+  const other = await holdInSession(database, 'lock table api_keys');
+  const finding = Promise.allSettled(digests.map((digest) => keys.find(digest)));
+  for (let turn = 0; turn < digests.length; turn += 1) await nextTurn();
+  assert.equal(store.countConnections?.().used, 1);
+  const again = keys.find(newKey.digest, true);
+  assert.equal(await pets.find(1n), undefined);
+  await other.end('rollback');
+  assert.equal((await again)?.id, 1);
+  const found = (await finding).filter((each) => each.status === 'rejected' || each.value);
+  assert.deepEqual(found, []);
 });
 
 test('batches on postgresql › a query that fails › fails all of its turn, and the next has answers', async (pets, database, store) => {

@@ -35,7 +35,7 @@ export function createFindKey(keys: KeyStore, environment: Environment) {
   const lookups = new Map<string, { key: Promise<ApiKey | undefined>; readonly at: number }>();
 
   async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
-    const key = await keys.find(digestApiKey(token));
+    const key = await keys.find(digestApiKey(token), cache.has(token));
     if (key?.environment !== environment) return key;
     if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
     cache.set(token, { key, at });

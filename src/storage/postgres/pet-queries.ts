@@ -12,7 +12,7 @@ import { type MarkedPage, readMarked, settle } from './settled-mark.ts';
 import { toRecords } from './transaction.ts';
 
 // One turn parses all the rows of these lists, at most 5,000. More lists wait for the next turn.
-const LISTS_AT_ONCE_MAX = 50;
+const LISTS = { max: 50 };
 
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
@@ -30,7 +30,7 @@ export function createPetQueries(read: Pools['reads']['run']): PetQueries {
       }
     }
     return queries.map((query) => pages.get(toPageName(query)) as Promise<MarkedPage>);
-  }, LISTS_AT_ONCE_MAX);
+  }, LISTS);
   const list = (query: PetQuery) => settle(() => readPage(query));
   // Equal queries share a page, so its text is made once.
   const texts = new WeakMap<PetPage, string>();
