@@ -43,8 +43,8 @@ function openPipe(t: TestContext) {
 }
 
 /** What is in the pipe now. */
-function readPipe(reader: number): Buffer {
-  const bytes = Buffer.alloc(128 * 1024);
+function readPipe(reader: number, most = 128 * 1024): Buffer {
+  const bytes = Buffer.alloc(most);
   try {
     return bytes.subarray(0, readSync(reader, bytes));
   } catch (error) {
@@ -138,4 +138,19 @@ test('LogWriter › the reader is gone, and another comes › counts each line, 
   closeSync(other);
   writer.write(line(2));
   writer.flushSync();
+});
+
+test('LogWriter › the reader goes in the middle of a line › counts this line once, and another reader gets lines', async (t) => {
+  const { reader, writer, closeReader, openReader } = openPipe(t);
+  // More than the pipe takes.
+  writer.write(`${'x'.repeat(100_000)}\n`);
+  await until(() => readPipe(reader, 1).length === 1);
+  closeReader();
+  // The line that tells of it is lost too, and is no line of the log.
+  for (let times = 0; times < 2; times += 1) {
+    await writer.flush();
+    assert.equal(writer.dropped, 1);
+  }
+  const text = await readAll(openReader(), writer);
+  assert.equal(text.replace(/^x+/, ''), `\n${describeDropped(1)}`);
 });
