@@ -90,22 +90,24 @@ describe('stop', { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(cwd), ['petstore.db']);
   });
 
-  test('stop › a later signal › ends at once', async () => {
-    await using service = await startService(IN_MEMORY, { cwd, env });
-    using connection = openConnection(service.port);
-    await sendHalf(service, connection.socket);
-    const hasEnded = () => service.process.signalCode !== null;
-    const untilTold = (text: string) =>
-      until(() => service.output.stderr.includes(text) || hasEnded());
-    service.process.kill('SIGINT');
-    await untilTold('"stopping"');
-    // As npm sends it again: nothing more happens. Of two that wait, the kernel passes SIGWINCH on last.
-    for (const signal of ['SIGTERM', 'SIGWINCH'] as const) service.process.kill(signal);
-    await untilTold('later');
-    assert.equal(hasEnded(), false);
-    service.process.kill('SIGTERM');
-    assert.deepEqual(await finish(service), { status: null, signal: 'SIGTERM' });
-  });
+  for (const later of ['SIGINT', 'SIGTERM'] as const) {
+    test(`stop › a later ${later} › ends at once`, async () => {
+      await using service = await startService(IN_MEMORY, { cwd, env });
+      using connection = openConnection(service.port);
+      await sendHalf(service, connection.socket);
+      const hasEnded = () => service.process.signalCode !== null;
+      const untilTold = (text: string) =>
+        until(() => service.output.stderr.includes(text) || hasEnded());
+      service.process.kill('SIGINT');
+      await untilTold('"stopping"');
+      // As npm sends it again: nothing more happens. Of two that wait, the kernel passes SIGWINCH on last.
+      for (const signal of ['SIGTERM', 'SIGWINCH'] as const) service.process.kill(signal);
+      await untilTold('later');
+      assert.equal(hasEnded(), false);
+      service.process.kill(later);
+      assert.deepEqual(await finish(service), { status: null, signal: later });
+    });
+  }
 
   for (const [what, isMade] of [
     ['is made › prints the key, and no address where nothing listens', true],
