@@ -46,6 +46,16 @@ const PAUSED = importing(`
   syncBuiltinESMExports();
 `);
 
+/** A worker waits in its start, where a signal ends it with 0. */
+const HEARS = importing(`
+  import cluster from 'node:cluster';
+  if (cluster.isWorker) {
+    process.once('SIGTERM', () => process.exit());
+    console.log('hears');
+    await new Promise((resolve) => setTimeout(resolve, 1_000_000));
+  }
+`);
+
 const cwd = createProcessFolder();
 
 const start = (database: string, ...args: readonly string[]) =>
@@ -246,21 +256,22 @@ describe('workers', { concurrency: 2 }, () => {
     await service.finished;
   });
 
-  for (const [who, isOfAll] of [
-    ['the first process', false],
-    ['all processes', true],
+  for (const [who, isOfAll, env, said] of [
+    ['the first process', false, {}, ''],
+    ['all processes', true, {}, ''],
+    ['all processes, which hear it', true, HEARS, 'hears'],
   ] as const) {
     test(`workers › SIGTERM to ${who} while the first worker starts › ends all in silence and exits with 0`, {
       skip: NO_PROC,
     }, async () => {
       const folder = createProcessFolder();
       const args = ['serve', '--port', '0', '--workers', '2', '--log-level', 'silent'];
-      await using program = startProgram(args, { cwd: folder });
+      await using program = startProgram(args, { cwd: folder, env });
       const { pid } = program.process;
       let children: number[] = [];
       await until(async () => {
         children = await listChildren(pid);
-        return children.length > 0;
+        return children.length > 0 && program.output.stdout.includes(said);
       });
       if (isOfAll) {
         // The order of the signals is not that of the calls: this is the worst one.
