@@ -41,7 +41,10 @@ for (const [query, ids] of [
   ['?limit=3&status=pending', [2, 5, 8]],
   ['?status=sold', []],
   ['?%6cimit=%32&_=%zz', [1, 2]],
-  ['?limit=2&_=1795219200&utm_source=a&utm_source=b&utm_=&fbclid=c&gclid=d&gbraid', [1, 2]],
+  [
+    '?limit=2&_=1795219200&utm_source=a&utm_source=b&utm_=&fbclid=c&gclid=d&gbraid&msclkid=e',
+    [1, 2],
+  ],
 ] as const) {
   test(`GET /v1/pets › with the query "${query}" › answers those pets by id`, async () => {
     assert.deepEqual(idsOf(await list(query)), ids);

@@ -82,7 +82,7 @@ function readInput(
 }
 
 /** What caches and trackers add to an address. It changes no answer. */
-const IGNORED = /^(?:_|utm_\w*|(?:dcl|fbcl|gcl|mscl|ttcl|twcl|ycl)id|[gw]braid)$/;
+const IGNORED = /^(?:_|utm_\w*|(?:dcl|fbcl|gcl|msclk|ttcl|twcl|ycl)id|[gw]braid)$/;
 
 /** @throws PetstoreError for a parameter that the operation does not have: a mistyped filter would list all pets. */
 function refuseUnknown(query: Values, known: readonly string[]): void {
