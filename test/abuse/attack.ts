@@ -11,6 +11,7 @@ import { create } from '../outages/petstore.ts';
 import { readRssMib } from '../support/memory.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { startProxy } from '../support/proxy.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -163,14 +164,16 @@ export function testAttack(
     p99MsMax?: number;
     /** Whether the store is on PostgreSQL, on the server of the tests. */
     onPostgres?: boolean;
+    /** How much later each packet from and to PostgreSQL comes. */
+    delayMs?: number;
   } = {},
 ): void {
   test(`abuse › ${connections} clients that ${what} › are borne`, async (t) => {
-    const { args = [], prepare, p99MsMax, onPostgres } = options;
+    const { args = [], prepare, p99MsMax, onPostgres, delayMs = 0 } = options;
     await using stack = new AsyncDisposableStack();
-    const { address } = onPostgres
-      ? stack.use(await createTestDatabase())
-      : { address: 'sqlite:pets.db' };
+    let address = 'sqlite:pets.db';
+    if (onPostgres) ({ address } = stack.use(await createTestDatabase()));
+    if (delayMs > 0) ({ address } = stack.use(await startProxy(address, delayMs)));
     const service = stack.use(await startTarget(args, address));
     await prepare?.(service);
     const start = (socket: Socket) => attack(socket, service.key);

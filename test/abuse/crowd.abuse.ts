@@ -64,8 +64,11 @@ for (const [what, clients, write, keyCount, waiting, p99MsMax, args, onPostgres]
   testAttack(what, clients, attack, { args, prepare, p99MsMax, onPostgres });
 }
 
-for (const onPostgres of [false, true]) {
-  const place = onPostgres ? 'PostgreSQL' : 'SQLite';
+for (const [place, onPostgres, delayMs] of [
+  ['SQLite', false, 0],
+  ['PostgreSQL', true, 0],
+  ['PostgreSQL that is 40 ms away', true, 20],
+] as const) {
   // Each key is well-formed, so only the database knows that it is none.
   const write = (socket: Socket) => socket.write(list(createApiKeyText('staging')));
   testAttack(
@@ -75,7 +78,7 @@ for (const onPostgres of [false, true]) {
       socket.on('data', () => write(socket));
       write(socket);
     },
-    { onPostgres, p99MsMax: TEN_KEYS_P99_MS_MAX },
+    { onPostgres, delayMs, p99MsMax: TEN_KEYS_P99_MS_MAX },
   );
 }
 
