@@ -41,7 +41,7 @@ export function isPlainInteger(text: string): boolean {
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [
     /^[+-]?\d+(?:[.,]\d+)?e[+-]?\d+$/i,
-    'was rounded by a spreadsheet: format the column as a number without decimals, or as text',
+    'is written with an exponent: write all digits (in a spreadsheet, format the column as a number without decimals, or as text)',
   ],
   [/^[+-]?0\d+$/, 'has leading zeros: write the number without them'],
   [/^[+-]?\d{1,3}(?:[.,'’\s]\d{3})+$/, 'has more than digits: write a whole number in digits only'],

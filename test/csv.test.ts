@@ -43,7 +43,7 @@ const wrong = (place: string, field: string, value: string, rule: string) =>
   `${place}: ${field} ${JSON.stringify(value)} ${rule}`;
 const CATEGORY = 'must be a whole number from -9223372036854775808 to 9223372036854775807';
 const ROUNDED =
-  'was rounded by a spreadsheet: format the column as a number without decimals, or as text';
+  'is written with an exponent: write all digits (in a spreadsheet, format the column as a number without decimals, or as text)';
 const ZEROS = 'has leading zeros: write the number without them';
 const SEPARATED = 'has more than digits: write a whole number in digits only';
 const NAME_RULE =
