@@ -50,9 +50,8 @@ export async function* decodeText(
   } catch (cause) {
     // The decoder throws it.
     if (!(cause instanceof TypeError)) throw cause;
-    throw new PetstoreError('bad_request', 'the file is not UTF-8: save it as "CSV UTF-8"', {
-      cause,
-    });
+    const message = 'the file is not UTF-8: save it as UTF-8 (in a spreadsheet: "CSV UTF-8")';
+    throw new PetstoreError('bad_request', message, { cause });
   }
 }
 

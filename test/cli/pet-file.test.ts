@@ -82,7 +82,7 @@ test('pets import › invalid UTF-8 far into a file, or at its end › is refuse
   const text = Buffer.from(`${good}\n`.repeat(5_000));
   for (const hex of ['22e282220a', '22f09f98']) {
     const content = Buffer.concat([text, Buffer.from(hex, 'hex')]);
-    const message = 'the file is not UTF-8: save it as "CSV UTF-8"';
+    const message = 'the file is not UTF-8: save it as UTF-8 (in a spreadsheet: "CSV UTF-8")';
     await refuses(() => read('ndjson', content), message);
   }
 });
