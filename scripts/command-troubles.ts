@@ -90,6 +90,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'pet … was changed': ['Another change came first.', GET, 'Look at it, and run it again.'],
   'nothing to change': ['No new value is given.', HELP, 'Name a field, such as `--name`.'],
   'Invalid … id': ['It is not a number.', KEYS, 'Give the number from the list.'],
+  'Invalid range': ['Its larger id comes first.', HELP, 'Give `7-9`, not `9-7`.'],
   '…; it is not known': [
     'The answer of the database to the commit is lost.',
     KEYS,
@@ -131,7 +132,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'the file must be a JSON array': ['It is one object, or lines.', HEAD, 'Name it `.ndjson`.'],
   'the file has no pets': ['It is empty.', HEAD, 'Name the right file.'],
   'the file has no row': ['It has only a header.', HEAD, 'Name the right file.'],
-  'the file is not UTF-8': ['It has another encoding.', 'file FILE', 'Save it as "CSV UTF-8".'],
+  'the file is not UTF-8': ['It has another encoding.', 'file FILE', 'Save it as UTF-8.'],
   'the header must': ['A column is missing.', HEAD, 'Name the columns in the first row.'],
   'column "…" is not': ['It is mistyped, or not ours.', HEAD, 'Rename it, or `--ignore-columns`.'],
   'the column "…" is given twice': ['Two columns have one name.', HEAD, 'Remove one of them.'],

@@ -68,7 +68,9 @@ function parsePetId(text: string): bigint {
 
 function parseIdRange(text: string): IdRange {
   const [first = text, last = first] = /^\d+-\d+$/.test(text) ? text.split('-') : [];
-  return { first: parsePetId(first), last: parsePetId(last) };
+  const range = { first: parsePetId(first), last: parsePetId(last) };
+  if (range.first <= range.last) return range;
+  throw new UsageError(`Invalid range '${text}': the smaller id comes first.`);
 }
 
 async function showPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
