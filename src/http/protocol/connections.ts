@@ -1,9 +1,9 @@
-/** The connections of a server: how many may be open, and what they do. */
+/** The connections of a server: how many may be open, what they do, and that all of them end by a lingering close. */
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
-import { useLingeringClose } from './lingering-close.ts';
+import { closeLingering } from './lingering-close.ts';
 import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 
 /** Whether no whole request is at work, or a refused one. A request above its rate limit is refused while it waits. */
@@ -36,13 +36,29 @@ export function boundConnections(server: Server, log: Log, max: number, giveWay:
     socket.once('close', () => sockets.delete(socket));
     // Node removes its own listener when its parser stops. An error without a listener ends the process.
     socket.on('error', () => undefined);
+    // Node calls this after an answer with `Connection: close`.
+    socket.destroySoon = () => closeLingering(socket);
   });
   server.on('request', ({ socket }) => {
     if (sockets.delete(socket)) sockets.add(socket);
   });
-  useLingeringClose(server, sockets, isAnswered);
+  replaceMethods(server, sockets);
   return () => ({
     connections: sockets.size,
     requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
+  });
+}
+
+function replaceMethods(server: Server, sockets: Iterable<Socket>): void {
+  Object.assign(server, {
+    // Otherwise a client that ends its side after its request would get no answer (RFC 9112 section 9.6).
+    httpAllowHalfOpen: true,
+    // Node's own methods would cut off an answer that the kernel has not taken yet.
+    closeIdleConnections() {
+      for (const socket of sockets) if (isAnswered(socket)) closeLingering(socket);
+    },
+    closeAllConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
   });
 }

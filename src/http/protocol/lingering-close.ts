@@ -1,10 +1,9 @@
 /** How a connection ends: its client gets the whole last answer, and what the client still sends is dropped. */
 
 // node:http closes a connection as soon as the last answer is written. If bytes of the client are unread then, the
-// kernel resets the connection, and the client may lose the answer. No option of node:http changes this. So this file,
-// and no other one, replaces methods of sockets and servers.
+// kernel resets the connection, and the client may lose the answer. No option of node:http changes this. So
+// `connections.ts`, and no other file, replaces methods of sockets and servers.
 
-import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { HTTP_LIMITS } from '../limits.ts';
 
@@ -12,27 +11,6 @@ import { HTTP_LIMITS } from '../limits.ts';
 const LINGER_MS_MAX = 2_000;
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
-
-type IsIdle = (socket: Socket) => boolean;
-
-/** Makes node:http end the connections of a server, which are these sockets, by a lingering close. */
-export function useLingeringClose(server: Server, sockets: Iterable<Socket>, isIdle: IsIdle): void {
-  server.on('connection', (socket) => {
-    // Node calls this after an answer with `Connection: close`.
-    socket.destroySoon = () => closeLingering(socket);
-  });
-  Object.assign(server, {
-    // Otherwise a client that ends its side after its request would get no answer (RFC 9112 section 9.6).
-    httpAllowHalfOpen: true,
-    // Node's own methods would cut off an answer that the kernel has not taken yet.
-    closeIdleConnections() {
-      for (const socket of sockets) if (isIdle(socket)) closeLingering(socket);
-    },
-    closeAllConnections() {
-      for (const socket of sockets) socket.destroy();
-    },
-  });
-}
 
 /** Reads and parses nothing more of the client. */
 export function stopReading(socket: Socket): void {
