@@ -1,7 +1,7 @@
 /** Pets from CSV (RFC 4180) of people, spreadsheets and databases. */
 
 import { type Column, CSV_COLUMNS, MARK } from './csv-write.ts';
-import { cut, PetstoreError } from './error.ts';
+import { badRequest, cut, PetstoreError } from './error.ts';
 import { findNearest } from './nearest.ts';
 import { toFieldValue } from './pet-field.ts';
 import { createRowError, type FileRow, type Pieces, splitRows } from './rows.ts';
@@ -65,11 +65,11 @@ export async function* readCsv(
     yield { place, read: readMembers.bind(undefined, cells, header, ignoresColumns) };
   }
   if (header === undefined) throw createRowError('line 1', NO_HEADER);
-  if (isEmpty) throw new PetstoreError('bad_request', 'the file has no row below its header');
+  if (isEmpty) throw badRequest('the file has no row below its header');
   if (isUpdate && marked[0]) {
     const { name } = marked[0];
     const remedy = `name the column '${name} if a spreadsheet put it there, or else import NDJSON`;
-    throw new PetstoreError('bad_request', `every ${name} begins with ': ${remedy}`);
+    throw badRequest(`every ${name} begins with ': ${remedy}`);
   }
 }
 
@@ -126,8 +126,7 @@ function toKey(text: string): string {
 function readMembers(cells: readonly string[], header: Header, ignoresColumns: boolean): unknown {
   const isShort = header.slice(cells.length).some((column) => column?.optional === false);
   if (isShort || cells.length > header.length) {
-    const reason = `must have ${header.length} cells like the header, not ${cells.length}`;
-    throw new PetstoreError('bad_request', reason);
+    throw badRequest(`must have ${header.length} cells like the header, not ${cells.length}`);
   }
   const members: Record<string, unknown> = {};
   for (const [index, column] of header.entries()) {
@@ -136,8 +135,7 @@ function readMembers(cells: readonly string[], header: Header, ignoresColumns: b
       const text = readCell(cell, column);
       members[column.name] = text === '' && column.optional ? null : toFieldValue(column, text);
     } else if (!ignoresColumns && cell.trim() !== '') {
-      const reason = `the cell "${cut(cell)}" is in a column without a name`;
-      throw new PetstoreError('bad_request', reason);
+      throw badRequest(`the cell "${cut(cell)}" is in a column without a name`);
     }
   }
   return members;

@@ -1,6 +1,6 @@
 /** Pets to CSV (RFC 4180), also for spreadsheets. */
 
-import { PetstoreError } from './error.ts';
+import { badRequest, type PetstoreError } from './error.ts';
 import { GIVEN_PET_FIELDS, type Pet } from './pet.ts';
 
 export const CSV_COLUMNS = GIVEN_PET_FIELDS.map((field) => ({
@@ -41,7 +41,7 @@ export function createCsvFormat(isExcel: boolean, separator: ',' | ';', refusesL
 
 function createLoss({ id }: Pet, name: string): PetstoreError {
   const reason = 'has control characters, which a spreadsheet loses: export it as plain CSV';
-  return new PetstoreError('bad_request', `the ${name} of pet ${id} ${reason}`);
+  return badRequest(`the ${name} of pet ${id} ${reason}`);
 }
 
 function quoteCell(text: string): string {

@@ -1,6 +1,6 @@
 /** JSON text to values, without what JSON.parse loses: the digits of a number, and members given twice. */
 
-import { PetstoreError } from './error.ts';
+import { badRequest, type PetstoreError } from './error.ts';
 
 /** The most members and elements of a client's text: 64 KiB of small ones would block the event loop for 20 to 45 ms. */
 export const JSON_VALUES_MAX = 1_000;
@@ -38,7 +38,7 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
   });
   // Of two members with one name, JSON.parse keeps only the last.
   if (kept === members) return value;
-  throw new PetstoreError('bad_request', `the member ${findRepeatedMember(text)} is given twice`);
+  throw badRequest(`the member ${findRepeatedMember(text)} is given twice`);
 }
 
 /**
@@ -77,7 +77,7 @@ function countMembers(text: string, valuesMax: number): number {
 }
 
 function createExcess(bound: string): PetstoreError {
-  return new PetstoreError('bad_request', `the JSON must have at most ${bound}`);
+  return badRequest(`the JSON must have at most ${bound}`);
 }
 
 const parse: typeof JSON.parse = (text, reviver) => {
@@ -85,7 +85,7 @@ const parse: typeof JSON.parse = (text, reviver) => {
     return JSON.parse(text, reviver);
   } catch (cause) {
     const { message } = cause as SyntaxError;
-    throw new PetstoreError('bad_request', `not valid JSON: ${message}`, { cause });
+    throw badRequest(`not valid JSON: ${message}`, { cause });
   }
 };
 

@@ -1,6 +1,6 @@
 /** A field of a pet: its row, its kind, and the parser of its values, which is made of both. */
 
-import { cut, PetstoreError } from './error.ts';
+import { badRequest, cut } from './error.ts';
 import { explainInteger, findInt64, INT64_MAX, INT64_MIN, isPlainInteger } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
@@ -59,7 +59,7 @@ export function nameField<Name extends string>(name: Name, field: Field): NamedF
     const shown = isShown ? `${name} ${toShown(given)}` : name;
     const isText = isShown && kind === 'int64' && typeof given === 'string';
     const reason = (isText && explainInteger(given)) || `must be ${mustBe}`;
-    throw new PetstoreError('bad_request', `${shown} ${reason}`);
+    throw badRequest(`${shown} ${reason}`);
   };
   return { ...field, name, parse };
 }

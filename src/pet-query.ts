@@ -1,6 +1,6 @@
 /** The query of a list: the table of its members. All code that reads or writes a whole query is derived from it. */
 
-import { PetstoreError } from './error.ts';
+import { badRequest } from './error.ts';
 import { NEW_PET_FIELDS, type NewPet, type NewPetField } from './pet.ts';
 import { type JsonSchema, toFieldValue } from './pet-field.ts';
 
@@ -40,10 +40,7 @@ interface QueryMember {
   readonly parse: (text: string) => unknown;
 }
 
-export const WRONG_LIMIT = new PetstoreError(
-  'bad_request',
-  `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`,
-);
+export const WRONG_LIMIT = badRequest(`limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`);
 
 const MEMBER_TABLE: {
   readonly [Name in Exclude<keyof ListQuery, keyof PetFilters>]: QueryMember;

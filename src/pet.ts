@@ -1,6 +1,6 @@
 /** The pet: the table of its fields, and the only parser that decides whether a value is one. */
 
-import { PetstoreError } from './error.ts';
+import { badRequest, PetstoreError } from './error.ts';
 import { INT64_MAX } from './int64.ts';
 import { isObject } from './json.ts';
 import { type Field, int64, type NamedField, nameField } from './pet-field.ts';
@@ -116,7 +116,7 @@ function parseFields(
   fields: readonly (NewPetField | typeof ID)[],
   isRow: boolean,
 ): unknown {
-  if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
+  if (!isObject(value)) throw badRequest('a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
   const wrong: string[] = [];
   for (const { name, optional, parse } of fields) {
@@ -130,7 +130,7 @@ function parseFields(
       wrong.push(error.message);
     }
   }
-  if (wrong.length > 0) throw new PetstoreError('bad_request', wrong.join('; '));
+  if (wrong.length > 0) throw badRequest(wrong.join('; '));
   return pet;
 }
 

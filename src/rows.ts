@@ -1,6 +1,6 @@
 /** The rows of a file of pets: it splits a text into rows, and names the place of a wrong row. */
 
-import { PetstoreError } from './error.ts';
+import { badRequest, PetstoreError } from './error.ts';
 import { parseJson } from './json.ts';
 import { toPrintable } from './printable.ts';
 
@@ -25,7 +25,7 @@ export type Pieces = AsyncIterable<string> | Iterable<string>;
 export function createRowError(place: string, reason: string): PetstoreError {
   // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
   const words = reason.replace(/ \(line \d+ column \d+\)$/, '');
-  return new PetstoreError('bad_request', toPrintable(`${place}: ${words}`));
+  return badRequest(toPrintable(`${place}: ${words}`));
 }
 
 export interface FileRow {
@@ -51,7 +51,7 @@ export async function* decodeText(
     // The decoder throws it.
     if (!(cause instanceof TypeError)) throw cause;
     const message = 'the file is not UTF-8: save it as UTF-8 (in a spreadsheet: "CSV UTF-8")';
-    throw new PetstoreError('bad_request', message, { cause });
+    throw badRequest(message, { cause });
   }
 }
 
@@ -125,7 +125,7 @@ export async function* parseRows<Parsed extends object>(
   if (wrong === 1) throw first;
   for (const { message } of shown) report(message);
   if (wrong > shown.length) report(`and ${wrong - shown.length} more`);
-  throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
+  throw badRequest(`${wrong} rows are wrong`);
 }
 
 /**
@@ -135,9 +135,7 @@ export async function* parseRows<Parsed extends object>(
  */
 export function* readJsonRows(text: string, valuesMax = Infinity): Generator<FileRow> {
   const values = parseJson(text, valuesMax);
-  if (!Array.isArray(values)) {
-    throw new PetstoreError('bad_request', 'the file must be a JSON array');
-  }
+  if (!Array.isArray(values)) throw badRequest('the file must be a JSON array');
   for (const [index, value] of values.entries()) {
     yield { place: `pet ${index + 1}`, read: () => value };
   }

@@ -1,6 +1,6 @@
 /** The corrections of `pets import --update`: what is refused, and what is printed before they are made. */
 
-import { PetstoreError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import { writeJson } from '../json.ts';
 import { GIVEN_PET_FIELDS, NEW_PET_FIELDS } from '../pet.ts';
 import type { Correction, Corrections } from '../store.ts';
@@ -17,7 +17,7 @@ export function refuseLoss({ fields }: Corrections, missing: readonly string[]):
     const loss = lacking > 0 ? `, or ${countPets(lacking)} would lose it` : '';
     const remedy = `correct a file of "pets export"; an empty cell, or null in JSON, takes a value away`;
     const message = `--update needs the field "${name}"${loss}: ${remedy}`;
-    throw new PetstoreError('bad_request', message);
+    throw badRequest(message);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What the options of the command line share: their variables, their parsers, and the options of several commands. */
 
 import { InvalidArgumentError, Option } from 'commander';
-import { PetstoreError } from '../error.ts';
+import { badRequest, PetstoreError } from '../error.ts';
 import { count, type OptionKind, type OptionRow } from '../option.ts';
 import { NEW_PET_FIELDS, type NewPetField } from '../pet.ts';
 import { type JsonSchema, toFieldValue } from '../pet-field.ts';
@@ -62,7 +62,7 @@ export const STORE_ADDRESS = {
   ...SERVE_OPTIONS.database,
   find(text: string): string | undefined {
     if (text !== MEMORY_ADDRESS) return SERVE_OPTIONS.database.find(text);
-    throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
+    throw badRequest('sqlite::memory: keeps nothing: name a file');
   },
 };
 

@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readCsv } from '../csv-read.ts';
 import { createCsvFormat } from '../csv-write.ts';
-import { PetstoreError } from '../error.ts';
+import { badRequest, PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
@@ -67,7 +67,7 @@ export interface PetFileOptions {
 export function readRows(petFile: PetFileOptions): AsyncIterable<FileRow> {
   const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
   if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
-    throw new PetstoreError('bad_request', `${file} is a workbook: save it as "CSV UTF-8"`);
+    throw badRequest(`${file} is a workbook: save it as "CSV UTF-8"`);
   }
   const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
   return read(readText(file), ignoreColumns, update);
@@ -96,8 +96,7 @@ export function isStream(file = STANDARD_STREAM): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   const isOpenFile = stats?.isFile() && OPEN_FILE.test(file);
   if (stats?.isSocket() || stats?.isBlockDevice() || isOpenFile) {
-    const what = 'is a socket, a disk or an open file: name a file, or -';
-    throw new PetstoreError('bad_request', `${file} ${what}`);
+    throw badRequest(`${file} is a socket, a disk or an open file: name a file, or -`);
   }
   return stats?.isFIFO() === true || stats?.isCharacterDevice() === true;
 }
@@ -106,8 +105,7 @@ function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetForma
   const ending = file === STANDARD_STREAM ? '.ndjson' : extname(file).toLowerCase();
   const name = format ?? ENDINGS.find((one) => ending === `.${one}`);
   if (name !== undefined) return FORMATS[name];
-  throw new PetstoreError(
-    'bad_request',
+  throw badRequest(
     `the name of the file must end with one of ${ENDING_LIST}, or --format must name the format`,
   );
 }
@@ -143,7 +141,7 @@ async function* readText(file: string): AsyncGenerator<string> {
     if (cause instanceof PetstoreError) throw cause;
     const what = file === STANDARD_STREAM ? 'standard input' : file;
     const why = describeFileError(cause as NodeJS.ErrnoException, 'read');
-    throw new PetstoreError('bad_request', `${what} ${why}`, { cause });
+    throw badRequest(`${what} ${why}`, { cause });
   }
 }
 
@@ -165,7 +163,7 @@ async function* readJsonArray(pieces: Pieces): AsyncGenerator<FileRow> {
     bytes += Buffer.byteLength(piece);
     if (bytes > JSON_MIB_MAX * MIB) {
       const reason = `a JSON file may have at most ${JSON_MIB_MAX} MiB: use NDJSON for more pets`;
-      throw new PetstoreError('bad_request', reason);
+      throw badRequest(reason);
     }
     text += piece;
   }

@@ -2,7 +2,7 @@
 
 import { fstatSync, fsyncSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { PetstoreError } from '../error.ts';
+import { badRequest } from '../error.ts';
 
 const STANDARD_OUTPUT = 1;
 
@@ -30,6 +30,6 @@ export async function printUndo(lines: readonly string[]): Promise<void> {
     if (fstatSync(STANDARD_OUTPUT).isFile()) fsyncSync(STANDARD_OUTPUT);
   } catch (cause) {
     const message = `standard output cannot be written, so nothing is changed: ${(cause as Error).message}`;
-    throw new PetstoreError('bad_request', message, { cause });
+    throw badRequest(message, { cause });
   }
 }

@@ -1,7 +1,7 @@
 /** The cursor of a page: the id of the last pet of the page before, and a checksum, in base64url. */
 
 import { crc32 } from 'node:zlib';
-import { PetstoreError } from '../error.ts';
+import { badRequest } from '../error.ts';
 
 const ID_BYTES = 8;
 const BYTES = ID_BYTES + 4;
@@ -23,7 +23,7 @@ export function parseCursor(value: string | undefined): bigint | undefined {
   const bytes = encode(after);
   const spellings = [bytes, bytes.subarray(0, ID_BYTES)].map((each) => each.toString('base64url'));
   if (after >= 0n && spellings.includes(value)) return after;
-  throw new PetstoreError('bad_request', 'cursor must be the unchanged cursor of a Link');
+  throw badRequest('cursor must be the unchanged cursor of a Link');
 }
 
 function encode(after: bigint): Buffer {

@@ -1,7 +1,7 @@
 /** Errors as answers: the body, and the handler that sends it. */
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { ERRORS, PetstoreError } from '../error.ts';
+import { badRequest, ERRORS, PetstoreError } from '../error.ts';
 
 export function toErrorBody({ code, message }: Pick<PetstoreError, 'code' | 'message'>) {
   return { code, message, status: ERRORS[code].status };
@@ -15,7 +15,7 @@ const QUOTED = /".*"/s;
 /** The reason of the parser follows it. */
 export const MALFORMED = 'the request is not well-formed HTTP/1.1';
 
-export const BROKEN_OFF = new PetstoreError('bad_request', 'the request broke off');
+export const BROKEN_OFF = badRequest('the request broke off');
 
 export function answerError(
   error: FastifyError | PetstoreError,

@@ -1,7 +1,7 @@
 /** The address of a store: which database it names, and how it may be shown. */
 
 import { resolve } from 'node:path';
-import { PetstoreError } from '../error.ts';
+import { badRequest } from '../error.ts';
 
 export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
 
@@ -39,11 +39,11 @@ export function parseAddress(text: string) {
   if (kind === 'postgres' || kind === 'postgresql') {
     return { kind: 'postgres', url: text, ...parsePostgres(text) } as const;
   }
-  if (kind !== 'sqlite') throw refuse(`the database must be ${ADDRESS_FORMS}`);
+  if (kind !== 'sqlite') throw badRequest(`the database must be ${ADDRESS_FORMS}`);
   if (rest.startsWith('//')) {
     // Some programs read it as a relative path, others as an absolute path.
     const path = rest.replace(/^\/+/, '');
-    throw refuse(`${text} may mean two files: write sqlite:${path} or sqlite:/${path}`);
+    throw badRequest(`${text} may mean two files: write sqlite:${path} or sqlite:/${path}`);
   }
   return { kind, file: rest } as const;
 }
@@ -51,7 +51,7 @@ export function parseAddress(text: string) {
 /** @throws PetstoreError as parseAddress does. */
 export function parsePostgres(url: string) {
   const parts = POSTGRES.exec(url)?.groups;
-  if (parts === undefined || UNESCAPED.test(url)) throw refuse(MALFORMED);
+  if (parts === undefined || UNESCAPED.test(url)) throw badRequest(MALFORMED);
   const { host, port, ...others } = parseQuery(parts.query);
   return {
     place: parts.place ?? '',
@@ -68,19 +68,19 @@ function parseQuery(text: string | undefined): Record<string, string> {
   const values = Object.fromEntries(query);
   const known = KNOWN_PARAMETERS.split(' ');
   if (values.channel_binding !== undefined) {
-    throw refuse('channel_binding is not supported: leave it out, and use sslmode=verify-full');
+    throw badRequest('channel_binding is not supported: leave it out, and use sslmode=verify-full');
   }
   if (Object.keys(values).length < query.length || !query.every(([name]) => known.includes(name))) {
     // The name is not repeated: it may be a part of a password.
     const what = 'the database has an unknown parameter, or a parameter twice';
-    throw refuse(`${what}: it may have ${known.join(', ')}`);
+    throw badRequest(`${what}: it may have ${known.join(', ')}`);
   }
   for (const [name, value] of query) {
     const choices = CHOICES[name] ?? [value];
-    if (!choices.includes(value)) throw refuse(`${name} must be one of ${choices.join(', ')}`);
+    if (!choices.includes(value)) throw badRequest(`${name} must be one of ${choices.join(', ')}`);
   }
   if (values.sslmode === 'verify-ca' && values.sslrootcert === undefined) {
-    throw refuse('sslmode=verify-ca needs an sslrootcert');
+    throw badRequest('sslmode=verify-ca needs an sslrootcert');
   }
   return values;
 }
@@ -90,7 +90,7 @@ function parseHost(text: string, host?: string, port?: string) {
   const found = HOST_AND_PORT.exec(text)?.groups;
   const digits = port || found?.port || '5432';
   const isPort = /^\d+$/.test(digits) && Number(digits) >= 1 && Number(digits) <= PORT_MAX;
-  if (found === undefined || !isPort) throw refuse(MALFORMED);
+  if (found === undefined || !isPort) throw badRequest(MALFORMED);
   return { host: host || (found.ip ?? decode(found.name)), port: Number(digits) };
 }
 
@@ -98,11 +98,9 @@ function decode(text = ''): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refuse(MALFORMED);
+    throw badRequest(MALFORMED);
   }
 }
-
-const refuse = (message: string) => new PetstoreError('bad_request', message);
 
 /**
  * The address as it may be shown: with the absolute path of a file, or without user, password and options.

@@ -1,6 +1,6 @@
 /** The environment of a store: that of its first key which counts. */
 
-import { PetstoreError } from '../error.ts';
+import { badRequest } from '../error.ts';
 import { describeAddress } from './address.ts';
 import type { OpenOptions, Row } from './engine.ts';
 
@@ -24,8 +24,7 @@ export function checkEnvironment(
   if (environment === undefined || other === undefined) return;
   if (!found.includes(environment)) {
     const takeBack = Number(keys) === 1 ? `, or revoke its only key (${id}) if it is wrong` : '';
-    throw new PetstoreError(
-      'bad_request',
+    throw badRequest(
       `the store ${describeAddress(address)} is of ${other}, not of ${environment}: give --environment ${other}, or another --database, which petstore copy --environment ${environment} can make${takeBack}`,
     );
   }

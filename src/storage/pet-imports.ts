@@ -1,7 +1,7 @@
 /** Adds many pets, all or none: with new ids, or with the ids that they have. */
 
 import { randomUUID } from 'node:crypto';
-import { PetstoreError } from '../error.ts';
+import { badRequest, PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
 import { type GivenPet, toPetJson } from '../pet.ts';
 import { COMPARED_PETS } from '../rows.ts';
@@ -104,7 +104,7 @@ async function refuseRepeated({ read }: Session, staged: string): Promise<void> 
   const [row] = await read(
     `select id from ${staged} group by id having count(*) > 1 order by id limit 1`,
   );
-  if (row) throw new PetstoreError('bad_request', `the id ${row[0]} is given twice`);
+  if (row) throw badRequest(`the id ${row[0]} is given twice`);
 }
 
 /** @throws PetstoreError `bad_request` that says how the first of the pets differs from the store's, if one does. */
@@ -118,7 +118,7 @@ async function refuseDifferent({ read }: Transaction, staged: string): Promise<v
   const [stored = []] = await read(`${SELECT} where id = ?`, given[0] ?? null);
   const others = differing > 1 ? `; ${differing - 1} more differ` : '';
   const values = `the store has ${toPetJson(toPet(stored))}, the file ${toPetJson(toPet(given))}`;
-  throw new PetstoreError('bad_request', `pet ${given[0]} differs: ${values}${others}`);
+  throw badRequest(`pet ${given[0]} differs: ${values}${others}`);
 }
 
 /** The first id of the pets that an earlier import of the same file added; undefined if there was none. */

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { PetstoreError } from '../error.ts';
+import { badRequest, PetstoreError } from '../error.ts';
 
 const KNOWN: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
@@ -99,10 +99,7 @@ function nameNewFile(partial: string, file: string): void {
 /** SQLite would take what an earlier database of this name has left for a part of the new one. */
 export function refuseOldLog(file: string): void {
   for (const log of [`${file}-wal`, `${file}-journal`].filter((each) => fs.existsSync(each))) {
-    throw new PetstoreError(
-      'bad_request',
-      `${log} is of another database: put that back, or move it away`,
-    );
+    throw badRequest(`${log} is of another database: put that back, or move it away`);
   }
 }
 
@@ -112,7 +109,7 @@ function toWriteError(cause: NodeJS.ErrnoException, partial: string, file: strin
   if (cause instanceof PetstoreError) return new PetstoreError(cause.code, message, { cause });
   if (cause.code === undefined) return cause;
   const what = describeFileError({ ...cause, message }, 'written');
-  return new PetstoreError('bad_request', `${file} ${what}`, { cause });
+  return badRequest(`${file} ${what}`, { cause });
 }
 
 function remove(partial: string): void {

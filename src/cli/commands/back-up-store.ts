@@ -3,7 +3,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { describeFileError } from '../../storage/private-file.ts';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
@@ -49,7 +49,7 @@ async function makeFolder(folder: string): Promise<void> {
     // If it is a file, the backup says so.
     if (cause.code === 'EEXIST') return;
     const why = describeFileError(cause, 'made');
-    throw new PetstoreError('bad_request', `${folder} ${why}`, { cause });
+    throw badRequest(`${folder} ${why}`, { cause });
   });
 }
 

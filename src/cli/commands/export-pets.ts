@@ -1,7 +1,7 @@
 /** `petstore pets export` and `generate`: the pets of a store, and samples, as files. */
 
 import { type Command, Option } from 'commander';
-import { PetstoreError } from '../../error.ts';
+import { badRequest } from '../../error.ts';
 import type { Pet } from '../../pet.ts';
 import type { ListQuery } from '../../pet-query.ts';
 import { generatePets } from '../../sample.ts';
@@ -59,8 +59,7 @@ async function exportPets(
   if (isStream(file)) return writePets(target, listAll(store, options));
   await withProgress('exported', async (progress) => {
     if (file !== undefined && isFileOf(options.database, file)) {
-      const message = `${file} is a file of the store itself: name another file`;
-      throw new PetstoreError('bad_request', message);
+      throw badRequest(`${file} is a file of the store itself: name another file`);
     }
     await writePets(target, progress.count(listAll(store, options)));
     say(`exported ${countPets(progress.pets)}`);

@@ -1,7 +1,7 @@
 /** `petstore pets import`: adds or corrects the pets of a file, all of them or none. */
 
 import { type Command, Option } from 'commander';
-import { PetstoreError } from '../../error.ts';
+import { badRequest } from '../../error.ts';
 import { GIVEN_PET_FIELDS, parseGivenPet, parseNewPetRow } from '../../pet.ts';
 import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
@@ -80,7 +80,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     const merged = await fillStore(options.database, options.dryRun, async (store, isNew) => {
       const told = { onSame, onCorrections, ...(!isNew && { onCommit }) };
       const done = await store.pets.merge(pets, { ...options, ...told });
-      if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
+      if (progress.pets === 0) throw badRequest('the file has no pets');
       return { ...done, store: describeStore(options.database, store, options.dryRun) };
     });
     tellMerged(merged, options);

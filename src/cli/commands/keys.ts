@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { findCanonicalInt64 } from '../../int64.ts';
 import { UNPRINTABLE } from '../../printable.ts';
 import type { Store } from '../../store.ts';
@@ -134,7 +134,7 @@ async function printNewKey(text: string, key: ApiKey, { json }: PrintOptions): P
   await writeOutput(`${printed}\n`).catch((cause) => {
     const lost = `revoke key ${key.id}, whose text is lost, and create another`;
     const message = `standard output cannot be written: ${cause.message}; ${lost}`;
-    throw new PetstoreError('bad_request', message, { cause });
+    throw badRequest(message, { cause });
   });
   const { id, name, environment, isReadOnly, expiresAt } = key;
   const rights = isReadOnly ? ', read-only' : '';

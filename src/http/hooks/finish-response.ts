@@ -2,12 +2,12 @@
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { badRequest } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { BodyRequest } from '../protocol/body.ts';
 import type { RequestLog } from '../request-log.ts';
 
-const LATE = new PetstoreError('bad_request', 'the body came after the answer');
+const LATE = badRequest('the body came after the answer');
 
 /** An answer before the queue, such as a refusal, waits there too. After too long it is sent as it is. */
 export const waitForTurn: onSendHookHandler = (request, _reply, _payload, done) => {

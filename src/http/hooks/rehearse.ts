@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
-import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { badRequest, ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/request-line.ts';
 
 export const DELAYED_MAX = 100;
@@ -26,8 +26,7 @@ const PREFERENCES: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /** A test that rehearses nothing would pass: so what is not known, or does nothing, is refused. */
-const WRONG = new PetstoreError(
-  'bad_request',
+const WRONG = badRequest(
   `Prefer must be status (${STATUSES.join(', ')}), lose-answer, delay (seconds from 0 to 30), or one of these with times (1 to 999)`,
 );
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests are delayed by Prefer');

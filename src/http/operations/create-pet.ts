@@ -1,6 +1,6 @@
 /** `POST /pets`: adds a pet, once for each Idempotency-Key. */
 
-import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
+import { badRequest, IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
 import { parseNewPet, toPetJson } from '../../pet.ts';
 import { IDEMPOTENCY_MS } from '../../store.ts';
 import { HTTP_LIMITS } from '../limits.ts';
@@ -64,5 +64,5 @@ function parseIdempotencyKey(value: string | undefined): string | undefined {
   // Two fields arrive joined by a comma and a space, and the pattern takes no space.
   if (value === undefined || (value.length <= LENGTH_MAX && KEY.test(value))) return value;
   const rule = `must be given once, 1 to ${LENGTH_MAX} visible ASCII characters`;
-  throw new PetstoreError('bad_request', `Idempotency-Key ${rule}`);
+  throw badRequest(`Idempotency-Key ${rule}`);
 }

@@ -1,6 +1,6 @@
 /** The operations as the document describes them: by path and method. */
 
-import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { badRequest, ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../error-answers.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
@@ -35,7 +35,7 @@ export const SHARED_RESPONSES = {
     ['WWW-Authenticate', 'X-Request-Id'],
   ),
   BadRequest: describeErrors('The body is missing required fields or has invalid values.', [
-    new PetstoreError('bad_request', 'name is required'),
+    badRequest('name is required'),
   ]),
   NotFound: describeErrors('The requested resource could not be found.', [
     new PetstoreError('not_found'),

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { onRequestHookHandler } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { isObject, parseJson } from '../../json.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?)*$/i;
@@ -31,13 +31,13 @@ export const requireJson: onRequestHookHandler = (request, _reply, done) => {
 /** @throws PetstoreError `bad_request` when there is no body, or it is no JSON object in UTF-8. */
 export function parseBody(bytes: unknown) {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
-    throw new PetstoreError('bad_request', 'the body is required: a JSON object');
+    throw badRequest('the body is required: a JSON object');
   }
-  if (!isUtf8(bytes)) throw new PetstoreError('bad_request', 'the body must be UTF-8');
+  if (!isUtf8(bytes)) throw badRequest('the body must be UTF-8');
   try {
     const value = parseJson(UTF_8.decode(bytes));
     if (isObject(value)) return value;
-    throw new PetstoreError('bad_request', 'the JSON must be an object');
+    throw badRequest('the JSON must be an object');
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     throw new PetstoreError(error.code, `body: ${error.message}`);

@@ -1,7 +1,7 @@
 /** The routes of the operations, under `/v1`. */
 
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { findNearest } from '../../nearest.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import type { Deprecation, OperationContext, Parameter } from './operation.ts';
@@ -73,9 +73,7 @@ function readInput(
     const values = request[REQUEST_PARTS[place]] as Values;
     // Node has the names of header fields in lower case.
     const value = values[place === 'header' ? name.toLowerCase() : name];
-    if (Array.isArray(value)) {
-      throw new PetstoreError('bad_request', `${name} must be given only once`);
-    }
+    if (Array.isArray(value)) throw badRequest(`${name} must be given only once`);
     input[name] = parse(value);
   }
   return input;
@@ -91,5 +89,5 @@ function refuseUnknown(query: Values, known: readonly string[]): void {
   const shown = unknown.slice(0, 40);
   const nearest = findNearest(shown, known, 2);
   const hint = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`;
-  throw new PetstoreError('bad_request', `unknown parameter ${JSON.stringify(shown)}: ${hint}`);
+  throw badRequest(`unknown parameter ${JSON.stringify(shown)}: ${hint}`);
 }

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { BROKEN_OFF, MALFORMED, toErrorBody } from '../error-answers.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
@@ -57,7 +57,7 @@ function toPetstoreError(error: NodeJS.ErrnoException): PetstoreError {
   if (known !== undefined) return known;
   // Only the parser gives a reason: without it, the client reset the connection.
   if (!('reason' in error)) return BROKEN_OFF;
-  return new PetstoreError('bad_request', `${MALFORMED}: ${error.reason}`);
+  return badRequest(`${MALFORMED}: ${error.reason}`);
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import pg, { type ClientConfig } from 'pg';
-import { PetstoreError } from '../../error.ts';
+import { badRequest, PetstoreError } from '../../error.ts';
 import { parsePostgres } from '../address.ts';
 import { explain, NAME_NOT_RESOLVED, NO_TLS, toCode } from './errors.ts';
 
@@ -34,7 +34,7 @@ export function parseHosts(address: string, onlyReads = false) {
 export function checkUser({ configs: [host] }: Hosts): void {
   if (host?.user || pg.defaults.user) return;
   const message = 'the address of the database names no user';
-  throw new PetstoreError('bad_request', `${message}: write postgres://USER:PASSWORD@HOST/NAME`);
+  throw badRequest(`${message}: write postgres://USER:PASSWORD@HOST/NAME`);
 }
 
 /** As libpq: only `verify-full` compares the name of the host, and `require` trusts any server unless it has a CA. */
