@@ -7,7 +7,7 @@ import { ROOT } from './run.ts';
 /** The reason of a 503, and the line of a warning. */
 export function readReasons(): string[] {
   const before =
-    /'unavailable', |\b(?:message|what|cause) =\s*(?:\w+\s+\? )?(?:'[^']+'\s+: )?|\b(?:warn|error)\(\s*/;
+    /\bunavailable\(\s*|\b(?:message|what|cause) =\s*(?:\w+\s+\? )?(?:'[^']+'\s+: )?|\b(?:warn|error)\(\s*/;
   const message = new RegExp(`(?<=${before.source})(?:'([^']+)'|\`([^\`]+)\`)`, 'g');
   return readFiles('src/{http,service,storage}/**/*.ts').flatMap((source) =>
     [...source.matchAll(message)].flatMap(([, plain, text = plain ?? '']) => {
@@ -19,7 +19,7 @@ export function readReasons(): string[] {
 
 /** A call, or a choice, that tells why a command was refused, or what it warns of. */
 const TELLS =
-  /new [A-Z]\w+Error\(|\b(?:refuse|createRowError|report)\(|\bsay\((?=.?the |NO_)|return (?=KNOWN\[)|stderr\.write\(\s*(?=`petstore: this)/g;
+  /new [A-Z]\w+Error\(|\b(?:badRequest|unavailable|refuse|createRowError|report)\(|\bsay\((?=.?the |NO_)|return (?=KNOWN\[)|stderr\.write\(\s*(?=`petstore: this)/g;
 /** What is a part of another text, or made of others only. */
 const PART = /^(?:[^a-z]*|the database …:? ?…|standard input …|line 1|… most …|and ….*)$/;
 const LITERAL = /'((?:[^'\\\n]|\\.)+)'|"([^"\n]+)"|`([^`]+)`/g;

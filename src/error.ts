@@ -100,6 +100,10 @@ export function badRequest(message: string, options?: ErrorOptions): PetstoreErr
   return new PetstoreError('bad_request', message, options);
 }
 
+export function unavailable(message: string, options?: ErrorOptions): PetstoreError {
+  return new PetstoreError('unavailable', message, options);
+}
+
 /** A value for a message, without the end of a long one. */
 export function cut(value: string): string {
   return value.length > 40 ? `${value.slice(0, 40).toWellFormed()}…` : value;

@@ -2,7 +2,7 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
-import { PetstoreError } from '../error.ts';
+import { unavailable } from '../error.ts';
 import { METRICS, type MetricRow, type Sources } from './metrics.ts';
 
 /** The time of a worker to give its metrics: it answers after its check for `petstore_ready`, of 2 s. */
@@ -47,9 +47,7 @@ export async function readWorkers(): Promise<string> {
   const connected = workers.filter((worker) => worker.isConnected());
   const answers = await Promise.allSettled(connected.map(ask));
   const inTime = answers.filter((answer) => answer.status === 'fulfilled');
-  if (inTime.length === 0) {
-    throw new PetstoreError('unavailable', 'no worker gave its metrics in time');
-  }
+  if (inTime.length === 0) throw unavailable('no worker gave its metrics in time');
   return AggregatorRegistry.aggregate(inTime.map(({ value }) => value)).metrics();
 }
 

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, getKeyState } from '../api-key.ts';
-import { PetstoreError } from '../error.ts';
+import { PetstoreError, unavailable } from '../error.ts';
 import type { Log } from '../log.ts';
 import { describeAddress } from '../storage/address.ts';
 import { LAYOUT } from '../storage/migrations.ts';
@@ -40,7 +40,7 @@ export function requireKey(store: Store, { environment }: ServeOptions): Store {
   const check = async () => {
     await store.check();
     hasKey ||= (await store.keys.list()).some((key) => key.environment === environment);
-    if (!hasKey) throw new PetstoreError('unavailable', 'the store has no production key');
+    if (!hasKey) throw unavailable('the store has no production key');
   };
   return { ...store, check };
 }

@@ -1,7 +1,7 @@
 /** A running service: its address, and what the person who started it is told: facts, commands as they are typed, causes. */
 
 import manifest from '../../package.json' with { type: 'json' };
-import { PetstoreError } from '../error.ts';
+import { unavailable } from '../error.ts';
 import type { Log } from '../log.ts';
 import { describeAddress, MEMORY_ADDRESS, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
@@ -108,7 +108,7 @@ export function explainListenError(error: unknown, { host, port, options }: Plac
   };
   const message = messages[String(Object(error).code)];
   if (message === undefined) return error;
-  return new PetstoreError('unavailable', message, { cause: error });
+  return unavailable(message, { cause: error });
 }
 
 /** Warns of what works, but not under load, or not in secret. */

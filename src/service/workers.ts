@@ -4,7 +4,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { PetstoreError } from '../error.ts';
+import { unavailable } from '../error.ts';
 import type { Log } from '../log.ts';
 import { SERVICE_LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -73,7 +73,7 @@ async function listening(worker: Worker): Promise<void> {
     // A worker that failed by itself has printed why: the primary prints nothing.
     if (status) process.exitCode = 1;
     else await wait(SIGNAL_DELAY_MS_MAX);
-    reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
+    reject(unavailable(`a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
   worker.once('listening', () => {

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../api-key.ts';
-import { PetstoreError } from '../error.ts';
+import { PetstoreError, unavailable } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { LAYOUT } from './migrations.ts';
 import { COPIED, NUMBERED } from './tables.ts';
@@ -43,7 +43,7 @@ export async function copyDatabase(
   for (const [side, { foundLayout }] of Object.entries({ from, to })) {
     if (foundLayout <= LAYOUT) continue;
     const message = `the store to copy ${side} is of a newer petstore: copy it with that release`;
-    throw new PetstoreError('unavailable', message);
+    throw unavailable(message);
   }
   let keys: number | undefined;
   const copying = from.longTransaction('snapshot', async (source) => {

@@ -1,6 +1,6 @@
 /** The layout as numbered steps for both engines. A step that was released is never changed; a new step is added. */
 
-import { PetstoreError } from '../error.ts';
+import { unavailable } from '../error.ts';
 import type { OpenOptions } from './engine.ts';
 
 /** "Pets" in ASCII: the `application_id` of a file of SQLite, and the advisory lock of a migration on PostgreSQL. */
@@ -148,5 +148,5 @@ export function refuseOlder(database: string, layout: number, { olderLayout }: O
   const remedy = hasSteps
     ? 'back it up with the older release, then run petstore migrate'
     : 'no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys';
-  throw new PetstoreError('unavailable', `${database} is of an older petstore: ${what}: ${remedy}`);
+  throw unavailable(`${database} is of an older petstore: ${what}: ${remedy}`);
 }

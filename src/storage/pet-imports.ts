@@ -1,7 +1,7 @@
 /** Adds many pets, all or none: with new ids, or with the ids that they have. */
 
 import { randomUUID } from 'node:crypto';
-import { badRequest, PetstoreError } from '../error.ts';
+import { badRequest, unavailable } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
 import { type GivenPet, toPetJson } from '../pet.ts';
 import { COMPARED_PETS } from '../rows.ts';
@@ -151,9 +151,7 @@ async function addStaged(
   const before = isTaken ? await takeIds(newIds) : await readLastId('pets');
   const offset = greatest > before ? greatest : before;
   const lastId = offset + newIds;
-  if (lastId > INT64_MAX) {
-    throw new PetstoreError('unavailable', 'the database cannot grow: no id is left');
-  }
+  if (lastId > INT64_MAX) throw unavailable('the database cannot grow: no id is left');
   await read(
     `insert into pets (id, ${COLUMNS})
       select case when id < 0 then ? - id else id end, ${COLUMNS} from ${staged} order by 1`,

@@ -3,7 +3,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { badRequest, PetstoreError } from '../../error.ts';
+import { badRequest, unavailable } from '../../error.ts';
 import { describeFileError } from '../../storage/private-file.ts';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
@@ -64,8 +64,7 @@ export async function backUpDated(
   await backUp(store, join(folder, name), folder);
   await removeOldest(folder, keep, name).catch((cause) => {
     const why = describeFileError(cause, 'read or removed');
-    const message = `${cause.path} ${why}; the new backup is there`;
-    throw new PetstoreError('unavailable', message, { cause });
+    throw unavailable(`${cause.path} ${why}; the new backup is there`, { cause });
   });
 }
 

@@ -1,11 +1,11 @@
 /** The fair queue: a few requests start in a turn, and a few are at work. The others wait in lines that take turns. */
 
 import type { FastifyRequest } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { type PetstoreError, unavailable } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { LAST_RESPONSE } from '../protocol/one-request.ts';
 
-const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
+const TOO_LATE = unavailable('the request waited for too long');
 
 /** Requests that start in a turn. Node accepts one connection in a turn: if a turn takes long, new clients wait. */
 export const STARTED_MAX = 16;

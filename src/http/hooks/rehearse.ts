@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
-import { badRequest, ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { badRequest, ERRORS, type ErrorCode, PetstoreError, unavailable } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/request-line.ts';
 
 export const DELAYED_MAX = 100;
@@ -29,7 +29,7 @@ const PREFERENCES: ReadonlyMap<string, RegExp> = new Map([
 const WRONG = badRequest(
   `Prefer must be status (${STATUSES.join(', ')}), lose-answer, delay (seconds from 0 to 30), or one of these with times (1 to 999)`,
 );
-const TOO_MANY = new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
+const TOO_MANY = unavailable('too many requests are delayed by Prefer');
 
 /** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
 function parsePrefer(prefer: string): ReadonlyMap<string, string> {

@@ -1,7 +1,7 @@
 /** `/livez` and `/readyz`: whether the process lives, and whether it can serve requests. */
 
 import type { FastifyInstance } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { ServedStore } from '../../store.ts';
 
 const STORE_CHECK_MS = 1_000;
@@ -15,7 +15,7 @@ export function addHealthRoutes(
 ): void {
   const checkStore = createCheck(() => store.check());
   app.decorate('checkReady', async () => {
-    if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
+    if (isStopping()) throw unavailable('the service is stopping');
     await checkStore();
   });
   app.get('/livez', async () => ({ status: 'ok' }));

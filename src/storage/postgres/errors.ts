@@ -1,7 +1,7 @@
 /** The errors of PostgreSQL and its driver: which are retried, and what the others say to the operator. */
 
 import pg from 'pg';
-import { PetstoreError } from '../../error.ts';
+import { PetstoreError, unavailable } from '../../error.ts';
 import { NUMBERED } from '../tables.ts';
 
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
@@ -126,7 +126,7 @@ export function explain(error: unknown, isPooled = false): unknown {
   const reason = findReason(code, LASTING) ?? findReason(code, PASSING);
   if (reason === undefined && error instanceof pg.DatabaseError) return error;
   const message = `the database ${reason ?? UNREACHED}${toHint(error, isPooled)}`;
-  return new PetstoreError('unavailable', message, { cause: error });
+  return unavailable(message, { cause: error });
 }
 
 function toHint(error: unknown, isPooled: boolean): string {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import pg, { type ClientConfig } from 'pg';
-import { badRequest, PetstoreError } from '../../error.ts';
+import { badRequest, unavailable } from '../../error.ts';
 import { parsePostgres } from '../address.ts';
 import { explain, NAME_NOT_RESOLVED, NO_TLS, toCode } from './errors.ts';
 
@@ -55,7 +55,7 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Clie
     const message = 'sslcert, sslkey and sslrootcert must be PEM files that can be read';
     const pair = 'sslkey must belong to sslcert, without a passphrase';
     // The files may come back, or be replaced.
-    throw new PetstoreError('unavailable', `${message}; ${pair}`, { cause });
+    throw unavailable(`${message}; ${pair}`, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Migrates a database of PostgreSQL to this program's layout; several processes may try at the same time. */
 
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, findSteps, MIGRATIONS, refuseOlder } from '../migrations.ts';
@@ -29,9 +29,9 @@ export async function migrate(
   const layout = migrations.at(-1)?.number ?? 0;
   const found = await readVersion(connection, layout);
   if (found === 0 && !options.create) {
-    const message =
-      'there is no petstore in this database: serve, keys create or pets import makes one';
-    throw new PetstoreError('unavailable', message);
+    throw unavailable(
+      'there is no petstore in this database: serve, keys create or pets import makes one',
+    );
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   refuseOlder('the database', found, options);
@@ -42,8 +42,7 @@ export async function migrate(
   } catch (error) {
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     const what = `the upgrade of the database from layout ${found} to ${layout}`;
-    const message = `${what} is pending: run petstore migrate as the owner of its tables`;
-    throw new PetstoreError('unavailable', message);
+    throw unavailable(`${what} is pending: run petstore migrate as the owner of its tables`);
   }
 }
 
@@ -67,8 +66,7 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
 async function checkEncoding(connection: Connection): Promise<void> {
   const [row] = await connection.run('show server_encoding');
   if (row?.[0] === 'UTF8') return;
-  const message = `the database has the encoding ${row?.[0]}: it must be UTF8`;
-  throw new PetstoreError('unavailable', message);
+  throw unavailable(`the database has the encoding ${row?.[0]}: it must be UTF8`);
 }
 
 async function readVersion(connection: Connection, known: number): Promise<number> {
@@ -83,5 +81,5 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
   const [version = 0, compatible = version] = row.map(Number);
   if (compatible <= known || version <= known) return version;
   const what = `its layout is ${version}, this program knows up to ${known}`;
-  throw new PetstoreError('unavailable', `the database is of a newer petstore: ${what}`);
+  throw unavailable(`the database is of a newer petstore: ${what}`);
 }

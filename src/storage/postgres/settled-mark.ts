@@ -1,7 +1,7 @@
 /** The settled mark: up to this id, no pet becomes visible any more. A cursor above it could skip a pet. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { PetPage } from '../../store.ts';
 import type { Row, Statement } from '../engine.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -101,5 +101,5 @@ function cutPage({ pets }: PetPage, last: bigint, isHeld: boolean): PetPage {
   const cause = isHeld
     ? 'an earlier create or import is still under way'
     : 'the database is slow: more pets came while it read a list';
-  throw new PetstoreError('unavailable', cause);
+  throw unavailable(cause);
 }

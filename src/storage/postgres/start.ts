@@ -1,7 +1,7 @@
 /** A start besides the layout: it waits for the database, and checks the rights and the sequences. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
@@ -56,8 +56,7 @@ const FIND_LACKING = `select name from pg_class as made, unnest(array['${INDEXES
 export async function checkIndexes(connection: Connection): Promise<void> {
   const lacking = await connection.run(FIND_LACKING);
   if (lacking.length === 0) return;
-  const message = `the database ${LACKS_INDEX}: ${lacking.join(', ')}`;
-  throw new PetstoreError('unavailable', message);
+  throw unavailable(`the database ${LACKS_INDEX}: ${lacking.join(', ')}`);
 }
 
 /** @throws PetstoreError `unavailable` when the role lacks rights. */
@@ -67,7 +66,7 @@ export async function checkRights(connection: Connection): Promise<void> {
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
   const what = `the role ${missing[0]?.[0]} needs more rights on the database`;
   const schema = await readSchema(connection, String(missing[0]?.[1]));
-  throw new PetstoreError('unavailable', `${what}: ${toPasted(schema, grants)}`);
+  throw unavailable(`${what}: ${toPasted(schema, grants)}`);
 }
 
 /** The schema of a table or sequence. The first schema of the path may be another one. */
@@ -89,5 +88,5 @@ export async function checkSequences(connection: Connection): Promise<void> {
   if (behind.length === 0) return;
   const tables = behind.map(([name]) => String(name));
   const remedy = toSequenceRemedy(await readSchema(connection, String(tables[0])), tables);
-  throw new PetstoreError('unavailable', `the database gives ids that are in use: ${remedy}`);
+  throw unavailable(`the database gives ids that are in use: ${remedy}`);
 }

@@ -1,7 +1,7 @@
 /** The errors of node:sqlite: which are retried, and what the others say to the operator. */
 
 import { setTimeout } from 'node:timers/promises';
-import { PetstoreError } from '../../error.ts';
+import { type PetstoreError, unavailable } from '../../error.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { describeFileError } from '../private-file.ts';
 
@@ -60,7 +60,7 @@ export function isDiskError(error: unknown): boolean {
 }
 
 export function createError(file: string, what: string, cause?: unknown): PetstoreError {
-  const error = new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
+  const error = unavailable(`the database ${file} ${what}`, { cause });
   error.isUnsure = Object(cause).errcode === IOERR_FSYNC;
   return error;
 }

@@ -2,7 +2,7 @@
 
 import fs from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import { createPrivateFile, followLinks, refuseOldLog } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
 import { createError, WITHOUT_WAL } from './errors.ts';
@@ -41,7 +41,7 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
     }
     return false;
   }
-  if (!create) throw new PetstoreError('unavailable', `there is no database ${file}`);
+  if (!create) throw unavailable(`there is no database ${file}`);
   try {
     // SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database.
     createPrivateFile(followLinks(file));
@@ -97,7 +97,7 @@ export function createFileCheck(connection: SqliteConnection): () => void {
     for (const { path, remedy, identity } of files) {
       if (findIdentity(path) === identity) continue;
       const what = `the file ${path} of the database was removed or replaced`;
-      throw new PetstoreError('unavailable', `${what}: ${remedy}`);
+      throw unavailable(`${what}: ${remedy}`);
     }
   };
 }

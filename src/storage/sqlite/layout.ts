@@ -1,6 +1,6 @@
 /** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, findSteps, LAYOUT, refuseOlder } from '../migrations.ts';
@@ -24,7 +24,7 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(file, DAMAGED);
     if (found === 0 && !options.create) {
       const message = `there is no petstore in ${file}: serve, keys create or pets import makes one`;
-      throw new PetstoreError('unavailable', message);
+      throw unavailable(message);
     }
     if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
     refuseOlder(`the database ${file}`, found, options);
@@ -54,7 +54,7 @@ function checkVersion(connection: SqliteConnection): void {
   const version = String(readValue(connection, 'select sqlite_version()'));
   if (version.localeCompare(VERSION_MIN, 'en', { numeric: true }) < 0) {
     const what = `it must be ${VERSION_MIN} or newer, which a newer Node brings`;
-    throw new PetstoreError('unavailable', `SQLite ${version} is too old: ${what}`);
+    throw unavailable(`SQLite ${version} is too old: ${what}`);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   Worker,
   workerData,
 } from 'node:worker_threads';
-import { PetstoreError } from '../../error.ts';
+import { unavailable } from '../../error.ts';
 import type { Row, Statement } from '../engine.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
@@ -61,7 +61,7 @@ async function send({ worker, port }: Thread, writes: readonly Write[]): Promise
   } catch (cause) {
     if (toResultCode(cause) > 0) throw cause;
     // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
-    const error = new PetstoreError('unavailable', 'the writer of the database broke', { cause });
+    const error = unavailable('the writer of the database broke', { cause });
     throw Object.assign(error, { isUnsure: true });
   } finally {
     port.off('message', resolve);
