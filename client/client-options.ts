@@ -95,21 +95,9 @@ export function checkTimeoutMs(ms: number): number {
   throw new TypeError(`timeoutMs must be a whole number from 0 to ${TIMEOUT_MS_MAX}`);
 }
 
-/** @throws TypeError if the count is not 0 or more: a call would send without end. */
-export function checkRetries(count: number): number {
-  if (typeof count === 'number' && count >= 0) return count;
-  throw new TypeError('retries must be a number, 0 or more');
-}
-
 /** @throws TypeError without the key in its message. */
 export function checkApiKey(key: unknown): string {
   if (!key) throw new TypeError('apiKey is missing: give an API key of the service');
   if (typeof key === 'string' && API_KEY.test(key)) return key;
   throw new TypeError('apiKey must be a string of ASCII characters without white space');
-}
-
-/** @throws TypeError for a value that Headers would make a text of, such as `null`. */
-export function checkField(name: string, value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new TypeError(`${name} must be a string`);
 }

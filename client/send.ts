@@ -10,8 +10,6 @@ import {
 import {
   type CallOptions,
   checkApiKey,
-  checkField,
-  checkRetries,
   checkTimeoutMs,
   type PetstoreClientOptions,
 } from './client-options.ts';
@@ -53,8 +51,11 @@ export async function send(
   client: PetstoreClientOptions<IntegerKind>,
   call: Call,
 ): Promise<Answer> {
-  const { signal, retries: asked = client.retries ?? RETRIES } = call.options;
-  const retries = checkRetries(asked);
+  const { signal, retries = client.retries ?? RETRIES } = call.options;
+  // With another value, a call would send without end.
+  if (typeof retries !== 'number' || !(retries >= 0)) {
+    throw new TypeError('retries must be a number, 0 or more');
+  }
   for (let tries = 1; ; tries += 1) {
     try {
       return await orAborted(signal, (ending) => sendOnce(client, call, tries, ending));
@@ -116,7 +117,11 @@ async function createHeaders(
   if (!globalThis.navigator?.userAgent?.startsWith('Mozilla/')) {
     headers.set('User-Agent', USER_AGENT);
   }
-  for (const [name, value] of Object.entries(fields)) headers.set(name, checkField(name, value));
+  for (const [name, value] of Object.entries(fields)) {
+    // Headers would make a text of it, such as of `null`.
+    if (typeof value !== 'string') throw new TypeError(`${name} must be a string`);
+    headers.set(name, value);
+  }
   return headers;
 }
 

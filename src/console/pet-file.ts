@@ -17,24 +17,17 @@ const LOOKED_THROUGH = 5_000;
 const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 
-export interface PetFile {
-  readonly name: string;
-  readonly format: 'csv' | 'json';
-  /** The same for the same bytes. */
-  readonly id: string;
-  readonly pets: readonly NewPet[];
-  readonly ignoresColumns: boolean;
-  readonly warnings: readonly string[];
-}
+export type PetFile = Awaited<ReturnType<typeof readFile>>;
 
 /** @throws Error that names the first wrong rows, or with an UnknownColumnsError as its cause. */
-export async function readFile(file: File, ignoresColumns: boolean): Promise<PetFile> {
+export async function readFile(file: File, ignoresColumns: boolean) {
   const { name } = file;
   if (file.size > FILE_MIB_MAX * 1024 * 1024) {
     throw new Error(`${name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
   const parsed = await parsePets(name, bytes, ignoresColumns);
+  // The same id for the same bytes.
   return { name, id: hash(bytes), ignoresColumns, ...parsed };
 }
 

@@ -20,15 +20,13 @@ interface WaitingWrite<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Result[]>;
-
 /**
  * Collects writes until a turn of the event loop adds none, and the writes that come while all groups are under way.
  *
  * @param commit rejects with a PetstoreError when the database fails; after any other error nothing is written.
  */
 export function createGroupCommit<Write, Result>(
-  commit: Commit<Write, Result>,
+  commit: (writes: readonly Write[]) => Promise<readonly Result[]>,
   counts: StoreCounts,
   groupsMax = 1,
 ) {

@@ -78,14 +78,11 @@ export function createAuthenticate(
 
   return function authenticate(request, reply, done) {
     const at = performance.now();
-    if (at - request.acceptedAt < CACHED_KEY_MS_MAX) {
-      done();
-      return;
-    }
+    if (at - request.acceptedAt < CACHED_KEY_MS_MAX) return done();
     const { authorization } = request.headers;
     // Two Authorization fields arrive joined by a comma, which no key has.
     const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
-    const decide = (key: ApiKey | undefined): void => {
+    const decide = (key: ApiKey | undefined) => {
       request.keyId = key?.id ?? null;
       const time = now();
       const state = judgeToken(key, token, environment, time);
@@ -93,8 +90,7 @@ export function createAuthenticate(
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
         touch(key, time);
-        done();
-        return;
+        return done();
       }
       const reason = authorization === undefined ? 'missing' : state;
       request.refusal = { code: 'unauthorized', reason };

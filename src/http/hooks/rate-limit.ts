@@ -40,10 +40,7 @@ export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
     const left = limiter.take(request.keyId as number);
     reply.header('ratelimit-policy', policy);
     reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
-    if (left >= 0) {
-      done();
-      return;
-    }
+    if (left >= 0) return done();
     // The status is set now: `connections.ts` may close the connection of a refused request.
     reply.code(429);
     // Without this pause, clients that ignore Retry-After would take the processor.

@@ -43,10 +43,8 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
 export function answerParserError(cause: NodeJS.ErrnoException, socket: Socket, log: RequestLog) {
   const error = toPetstoreError(cause);
   const request = socket[LAST_RESPONSE]?.req as BodyRequest | undefined;
-  if (request === undefined || (request.complete && isAnswered(socket))) {
-    sendError(socket, error, log);
-    return;
-  }
+  const isAtWork = request !== undefined && !(request.complete && isAnswered(socket));
+  if (!isAtWork) return sendError(socket, error, log);
   // The error is the answer to a request whose body breaks off. A whole request gets its own answer.
   if (!request.complete) request.refuse(error);
   endAfterAnswer(socket);

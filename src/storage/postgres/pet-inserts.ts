@@ -1,6 +1,6 @@
 /** How pets are added to PostgreSQL: one statement adds a batch. Several batches may be under way. */
 
-import { IDEMPOTENCY_MS, type IdempotentRequest, type StoreCounts } from '../../store.ts';
+import { IDEMPOTENCY_MS, type StoreCounts } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
 import { createGroupCommit } from '../group-commit.ts';
 import { COLUMNS, FIELDS } from '../pet-row.ts';
@@ -44,10 +44,7 @@ const INSERT = `with batch as (
   )
   select number, id from kept`;
 
-interface Insert {
-  readonly row: Row;
-  readonly request: IdempotentRequest | undefined;
-}
+type Insert = Parameters<Engine['insertPet']>;
 
 export function createPetInsert(
   write: Engine['write'],
@@ -64,13 +61,13 @@ export function createPetInsert(
     counts,
     groupsMax,
   );
-  return (row, request) => inserts.add({ row, request });
+  return (...insert) => inserts.add(insert);
 }
 
 /** Each create with its number. Of several creates with one key only the first; the others are replays. */
 function toBatch(inserts: readonly Insert[]): Row[] {
   const names = new Set<string>();
-  return inserts.flatMap(({ row, request }, number) => {
+  return inserts.flatMap(([row, request], number) => {
     if (!request) return [[number, ...row]];
     const { keyId, key } = request;
     const name = `${keyId} ${key}`;
