@@ -14,14 +14,13 @@ export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schema
 export const toSchema = ({ schema, schemaName }: { schema: JsonSchema; schemaName?: string }) =>
   schemaName === undefined ? schema : refTo(schemaName);
 
-const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== undefined);
 const PROPERTIES = Object.fromEntries(NEW_PET_FIELDS.map((field) => [field.name, toSchema(field)]));
 const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
 export const COMPONENTS = {
   // Without a type, so that the names of the others have theirs.
   ...(Object.fromEntries(
-    NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema]),
+    NEW_PET_FIELDS.flatMap(({ schemaName, schema }) => (schemaName ? [[schemaName, schema]] : [])),
   ) as object),
   NewPet: {
     type: 'object',

@@ -10,6 +10,9 @@ const REFUSALS_LOGGED_MAX = 5;
 /** The most clients and codes that are counted each by itself. */
 const REFUSED_CLIENTS_MAX = 100;
 
+/** Version, trace id, parent id and flags, as lower-case digits, neither id all zero (W3C Trace Context). */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
 export class RequestLog {
   readonly #log: Log;
   readonly #count: (line: RequestLine) => void;
@@ -31,7 +34,7 @@ export class RequestLog {
       ms: performance.now() - request.startedAt,
       requestId: request.id,
       keyId: request.keyId,
-      traceId: findTraceId(request.headers.traceparent),
+      traceId: TRACEPARENT.exec(String(request.headers.traceparent))?.[1],
       refusal: request.refusal ?? undefined,
     });
   }
@@ -67,11 +70,4 @@ export class RequestLog {
     this.#refused.set(name, count);
     return count;
   }
-}
-
-/** Version, trace id, parent id and flags, as lower-case digits, neither id all zero (W3C Trace Context). */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-
-function findTraceId(traceparent: string | string[] | undefined): string | undefined {
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

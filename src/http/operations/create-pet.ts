@@ -21,7 +21,12 @@ export const createPet = defineOperation({
       description: `Names this create, so that sending it again adds nothing. For ${IDEMPOTENCY_MS / 3_600_000} h, the same key with the same pet has the same answer. With another pet it is a 422. Each API key has names of its own.`,
       isBeta: true,
       schema: { type: 'string', minLength: 1, maxLength: LENGTH_MAX, pattern: KEY.source },
-      parse: parseIdempotencyKey,
+      parse(value: string | undefined): string | undefined {
+        // Two fields arrive joined by a comma and a space, and the pattern takes no space.
+        if (value === undefined || (value.length <= LENGTH_MAX && KEY.test(value))) return value;
+        const rule = `must be given once, 1 to ${LENGTH_MAX} visible ASCII characters`;
+        throw badRequest(`Idempotency-Key ${rule}`);
+      },
     },
   },
   body: { schema: 'NewPet', parse: parseNewPet },
@@ -59,10 +64,3 @@ export const createPet = defineOperation({
     return toPetJson(pet);
   },
 });
-
-function parseIdempotencyKey(value: string | undefined): string | undefined {
-  // Two fields arrive joined by a comma and a space, and the pattern takes no space.
-  if (value === undefined || (value.length <= LENGTH_MAX && KEY.test(value))) return value;
-  const rule = `must be given once, 1 to ${LENGTH_MAX} visible ASCII characters`;
-  throw badRequest(`Idempotency-Key ${rule}`);
-}

@@ -26,7 +26,12 @@ export const getPet = defineOperation({
       // No maximum: tools in JavaScript would round it to a number that is no int64.
       schema: { type: 'integer', format: 'int64', minimum: 1 },
       example: 1,
-      parse: parsePathId,
+      /** Any other text is the id of no pet. */
+      parse(value: string | undefined): bigint {
+        const petId = findCanonicalInt64(value ?? '');
+        if (petId === undefined) throw new PetstoreError('not_found');
+        return petId;
+      },
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
@@ -39,10 +44,3 @@ export const getPet = defineOperation({
     return toPetJson(pet);
   },
 });
-
-/** Any other text is the id of no pet. */
-function parsePathId(value = ''): bigint {
-  const petId = findCanonicalInt64(value);
-  if (petId === undefined) throw new PetstoreError('not_found');
-  return petId;
-}

@@ -49,11 +49,7 @@ const READ_MARK = `with taken as materialized (${LAST})
 
 const PAUSE_MS = 2;
 
-export interface MarkedPage {
-  readonly page: PetPage;
-  /** The settled mark, from before the page was read. */
-  readonly mark: bigint;
-}
+export type MarkedPage = Awaited<ReturnType<typeof readMarked>>[number];
 
 /**
  * Reads pages, each with a mark from before. Every statement sees what was committed before it began. So a page that was
@@ -66,7 +62,7 @@ export async function readMarked(
   connection: Connection,
   { sql, values }: Statement,
   toPages: (rows: Row[]) => PetPage[],
-): Promise<MarkedPage[]> {
+) {
   let pages = toPages(await connection.run(sql, ...values));
   if (pages.some(({ next = 0n }) => next > connection.mark)) {
     const readMark = { sql: READ_MARK, values: [] };
