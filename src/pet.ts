@@ -99,16 +99,15 @@ export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, false) as NewPet;
 }
 
-/** As {@link parseNewPet}, for a row of a file: an optional field may be null, and the message shows each wrong value. */
-export function parseNewPetRow(value: unknown): NewPet {
-  return parseFields(value, NEW_PET_FIELDS, true) as NewPet;
-}
-
 export const GIVEN_PET_FIELDS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS];
 
-/** As {@link parseNewPetRow}, with the id of the row, if it has one. */
-export function parseGivenPet(value: unknown): GivenPet {
-  return parseFields(value, GIVEN_PET_FIELDS, true) as GivenPet;
+/**
+ * As {@link parseNewPet}, for a row of a file: an optional field may be null, and the message shows each wrong value.
+ *
+ * @param keepsId whether the pet has the id of the row, if the row has one.
+ */
+export function parsePetRow(value: unknown, keepsId = false): GivenPet {
+  return parseFields(value, keepsId ? GIVEN_PET_FIELDS : NEW_PET_FIELDS, true) as GivenPet;
 }
 
 function parseFields(

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { readCsv } from '../src/csv-read.ts';
 import { createCsvFormat } from '../src/csv-write.ts';
 import { PetstoreError } from '../src/error.ts';
-import { type GivenPet, type Pet, parseGivenPet, parseNewPetRow } from '../src/pet.ts';
+import { type GivenPet, type Pet, parsePetRow } from '../src/pet.ts';
 import type { FileRow } from '../src/rows.ts';
 import { int64, name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
@@ -24,7 +24,7 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
 
 function parse({ place, read }: FileRow): unknown {
   try {
-    return parseNewPetRow(read());
+    return parsePetRow(read());
   } catch (error) {
     return `${place}: ${toMessage(error)}`;
   }
@@ -182,7 +182,7 @@ const EXCEL = [createCsvFormat(true, ','), createCsvFormat(true, ';')];
 async function readAll(text: string): Promise<GivenPet[] | undefined> {
   try {
     const rows = await Array.fromAsync(readCsv([text.replace(/^\ufeff/, '')]));
-    return rows.map(({ read }) => parseGivenPet(read()));
+    return rows.map(({ read }) => parsePetRow(read(), true));
   } catch (error) {
     toMessage(error);
     return undefined;

@@ -4,7 +4,7 @@ import { toJson } from '../../client/petstore-client.ts';
 import { readCsv, UnknownColumnsError } from '../csv-read.ts';
 import { createCsvFormat } from '../csv-write.ts';
 import { cut } from '../error.ts';
-import { type NewPet, type Pet, parseNewPetRow } from '../pet.ts';
+import { type NewPet, type Pet, parsePetRow } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { toPrintable } from '../printable.ts';
 import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
@@ -37,7 +37,7 @@ async function parsePets(name: string, bytes: Uint8Array, ignoresColumns: boolea
     const text = (await Array.fromAsync(decodeText([bytes]))).join('');
     const format = /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'json' : 'csv';
     const rows = format === 'json' ? readJsonRows(text) : readCsv([text], ignoresColumns);
-    const parsed = parseRows(rows, parseNewPetRow, (line) => lines.push(line));
+    const parsed = parseRows(rows, parsePetRow, (line) => lines.push(line));
     const pets = await Array.fromAsync(parsed);
     if (pets.length > 0) return { format, pets, warnings: lines } as const;
     throw new Error('the file has no pets');

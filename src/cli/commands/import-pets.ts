@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../error.ts';
-import { GIVEN_PET_FIELDS, parseGivenPet, parseNewPetRow } from '../../pet.ts';
+import { GIVEN_PET_FIELDS, parsePetRow } from '../../pet.ts';
 import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
 import type { AddedPets, Corrections, MergedPets, MergeOptions } from '../../store.ts';
@@ -62,9 +62,8 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     const parse = (value: unknown) => {
       const lacks = OPTIONAL.filter((name) => Object(value)[name] === undefined);
       missing = missing.filter((name) => lacks.includes(name));
-      if (options.byId) return { ...parseGivenPet(value), lacks };
-      hasOtherIds ||= Boolean(Object(value).id);
-      return parseNewPetRow(value);
+      hasOtherIds ||= !options.byId && Boolean(Object(value).id);
+      return { ...parsePetRow(value, options.byId), lacks };
     };
     const onSame = (id: bigint) =>
       say(`the first rows of the file are in the store already, from the id ${id} on`);
