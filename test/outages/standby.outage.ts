@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import { createNewKey } from '../storage/contract/data.ts';
 import { listChildren } from '../support/children.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startProgram } from '../support/program.ts';
@@ -58,6 +59,37 @@ test('standby › commands that only read › have its pets, and one that adds i
   assert.match(serving.stderr, new RegExp(`${READ_ONLY}; trying again for 1 s`));
   const adding = await run('pets', 'add', '--name', 'Mia', '--category-id', '1');
   assertRefused(adding, 1, `the database ${READ_ONLY}`);
+});
+
+test('a stale standby › as the first of several hosts › is used by no command; alone, it is read', async () => {
+  const cwd = createProcessFolder();
+  const run = (line: string) => runProgram(line.split(' '), { cwd });
+  const readPets = async (address: string) =>
+    (await run(`pets export --database ${address}`)).stdout;
+  await using primary = await startCluster();
+  await using standby = await primary.startStandby();
+  await using store = await openStore(primary.url(), { create: true });
+  await until(() => queryOnce(standby.url(), 'table pets').then(Boolean, () => false));
+  await queryOnce(standby.url(), 'select pg_wal_replay_pause()');
+  await store.pets.add({ name: 'Rex', categoryId: 1n });
+  await store.keys.add(createNewKey());
+  const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`);
+  const all = `postgres://postgres@${hosts}/postgres`;
+
+  assert.match((await run(`keys list --database ${all}`)).stdout, /ci/);
+  await run(`backup backup.db --database ${all}`);
+  await run(`copy --from ${all} --to sqlite:copy.db`);
+  for (const address of [
+    all,
+    `${all}?target_session_attrs=any`,
+    'sqlite:backup.db',
+    'sqlite:copy.db',
+  ]) {
+    assert.match(await readPets(address), /Rex/);
+  }
+  assert.equal(await readPets(standby.url()), '');
+  await primary.stop();
+  assert.equal((await run(`pets list --database ${all}`)).status, 1);
 });
 
 const setNames = async (primary: Cluster, names: string) => {

@@ -83,16 +83,19 @@ for (const [address, message = MALFORMED] of [
 }
 
 const DEFAULT = { ssl: { rejectUnauthorized: false }, mustWrite: false, isPooled: false };
-for (const [query, expected] of [
-  ['', {}],
-  ['?sslmode=disable', { ssl: false }],
-  ['?sslmode=require', {}],
-  ['?sslmode=verify-full', { ssl: { rejectUnauthorized: true } }],
-  ['?target_session_attrs=read-write', { mustWrite: true }],
-  ['?pgbouncer=true', { isPooled: true }],
+for (const [rest, expected] of [
+  ['h/pets', {}],
+  ['h/pets?sslmode=disable', { ssl: false }],
+  ['h/pets?sslmode=require', {}],
+  ['h/pets?sslmode=verify-full', { ssl: { rejectUnauthorized: true } }],
+  ['h/pets?target_session_attrs=any', {}],
+  ['h/pets?target_session_attrs=read-write', { mustWrite: true }],
+  ['h,i/pets', { mustWrite: true }],
+  ['h,i/pets?target_session_attrs=any', { mustWrite: true }],
+  ['h/pets?pgbouncer=true', { isPooled: true }],
 ] as const) {
-  test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
-    const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`, true);
+  test(`parseHosts › the options of ${rest}, only to read › are ${JSON.stringify(expected)}`, () => {
+    const { configs, mustWrite, isPooled } = parseHosts(`postgres://${rest}`, true);
     const found = JSON.parse(JSON.stringify({ ssl: configs[0]?.ssl, mustWrite, isPooled }));
     assert.deepEqual(found, { ...DEFAULT, ...expected });
   });

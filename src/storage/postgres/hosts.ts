@@ -25,8 +25,8 @@ export function parseHosts(address: string, onlyReads = false) {
     preferredTls: sslmode === 'prefer' ? ssl : undefined,
     /** Whether the hosts are poolers that may give each transaction another session. */
     isPooled: pgbouncer === 'true',
-    /** Whether a server that takes no writes is refused, such as a standby. */
-    mustWrite: !onlyReads || (target_session_attrs ?? 'any') !== 'any',
+    /** Whether a server that takes no writes is refused: of several hosts, a standby may be a primary of old. */
+    mustWrite: !onlyReads || hosts.length > 1 || (target_session_attrs ?? 'any') !== 'any',
   };
 }
 
