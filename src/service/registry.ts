@@ -41,26 +41,49 @@ async function collect(name: string, row: MetricRow, sources: Sources) {
   return { name, help, type, aggregator, values };
 }
 
-/** The metrics of the workers that answer in time. @throws PetstoreError `unavailable` if none does. */
+type Metrics = readonly { readonly type: string }[];
+
+/** The last counts of each worker, and those of all that have ended. If a sum fell, Prometheus would count it anew. */
+const lastCounts = new Map<number, Metrics>();
+let endedCounts: readonly object[] = [];
+
+/** The counts of all workers, and the gauges of those that answer in time. @throws PetstoreError `unavailable` if none does. */
 export async function readWorkers(): Promise<string> {
   const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
   const connected = workers.filter((worker) => worker.isConnected());
   const answers = await Promise.allSettled(connected.map(ask));
   const inTime = answers.filter((answer) => answer.status === 'fulfilled');
   if (inTime.length === 0) throw unavailable('no worker gave its metrics in time');
-  return AggregatorRegistry.aggregate(inTime.map(({ value }) => value)).metrics();
+  addEndedWorkers();
+  const gauges = inTime.map(({ value }) => value);
+  return AggregatorRegistry.aggregate([...gauges, endedCounts, ...lastCounts.values()]).metrics();
 }
 
-/** Resolves to the next answer, which may be a late answer to an earlier scrape. */
-async function ask(worker: Worker): Promise<object> {
-  const { promise, resolve, reject } = Promise.withResolvers<object>();
+function addEndedWorkers(): void {
+  for (const [id, counts] of lastCounts) {
+    if (cluster.workers?.[id] !== undefined) continue;
+    lastCounts.delete(id);
+    endedCounts = AggregatorRegistry.aggregate([endedCounts, counts]).getMetricsAsArray();
+  }
+}
+
+/** Resolves to the gauges of the next answer, which may be a late answer to an earlier scrape. Keeps its counts. */
+async function ask(worker: Worker): Promise<Metrics> {
+  const { promise, resolve, reject } = Promise.withResolvers<Metrics>();
+  const keep = (metrics: Metrics) => {
+    lastCounts.set(
+      worker.id,
+      metrics.filter(({ type }) => type !== 'gauge'),
+    );
+    resolve(metrics.filter(({ type }) => type === 'gauge'));
+  };
   const timer = setTimeout(reject, WORKER_ANSWER_MS_MAX);
   // The connections to the admin port bound the scrapes that listen.
   worker.setMaxListeners(0);
-  worker.once('message', resolve).once('disconnect', reject);
+  worker.once('message', keep).once('disconnect', reject);
   worker.send('metrics');
   return promise.finally(() => {
     clearTimeout(timer);
-    worker.off('message', resolve).off('disconnect', reject);
+    worker.off('message', keep).off('disconnect', reject);
   });
 }

@@ -132,6 +132,29 @@ function terminate(pid: number): void {
   }
 }
 
+/** All counts of the service. */
+function toSums(metrics: string): ReadonlyMap<string, number> {
+  const ofCount = /^petstore_\w+_(?:total|count|sum|bucket)\b/;
+  const lines = metrics.split('\n').filter((line) => ofCount.test(line));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end))];
+    }),
+  );
+}
+
+const readSums = async (service: RunningService) => toSums(await readMetrics(service));
+
+function assertNotLess(
+  sums: ReadonlyMap<string, number>,
+  before: ReadonlyMap<string, number>,
+): void {
+  assert.ok(before.size > 0);
+  const less = [...before].filter(([name, value]) => !(Number(sums.get(name)) >= value));
+  assert.deepEqual(less, []);
+}
+
 describe('workers', { concurrency: 2 }, () => {
   test('workers › all the life of a service › is one service in many processes', async (t) => {
     const file = join(cwd, 'all.db');
@@ -171,8 +194,23 @@ describe('workers', { concurrency: 2 }, () => {
       assert.deepEqual(await askAll(), [401]);
     });
 
+    await t.test('one is stopped for a while › no sum falls', async () => {
+      const [stopped = 0] = await getWorkers(service);
+      const before = await readSums(service);
+      process.kill(stopped, 'SIGSTOP');
+      const metrics = await readMetrics(service);
+      process.kill(stopped, 'SIGCONT');
+      assert.equal(sum(metrics, 'petstore_workers_answering'), WORKERS - 1);
+      assertNotLess(toSums(metrics), before);
+      await until(async () => {
+        assertNotLess(await readSums(service), before);
+        return sum(await readMetrics(service), 'petstore_workers_answering') === WORKERS;
+      });
+    });
+
     await t.test('one is killed › is logged and replaced, while the other answers', async () => {
       const [victim = 0] = await getWorkers(service);
+      const before = await readSums(service);
       process.kill(victim, 'SIGKILL');
       await until(() => !isRunning(victim));
       for (let count = 0; count < 10; count += 1) {
@@ -183,6 +221,7 @@ describe('workers', { concurrency: 2 }, () => {
       const [line = '', ...others] = listReplaced(service);
       assert.match(line, new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
       assert.deepEqual(others, []);
+      assertNotLess(await readSums(service), before);
     });
 
     await t.test(
