@@ -8,10 +8,14 @@ import { METRICS, type MetricRow, type Sources } from './metrics.ts';
 /** The time of a worker to give its metrics: it answers after its check for `petstore_ready`, of 2 s. */
 const WORKER_ANSWER_MS_MAX = 4_000;
 
+const START_TIME = 'process_start_time_seconds';
+
 /** Reads the metrics of this process. A worker also sends them whenever the primary asks. */
 export function createMetricsReader(sources: Sources): () => Promise<string> {
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
+  // Of workers, prom-client would leave it out: the newest start tells that one was replaced.
+  Object.assign(ofProcess.getSingleMetric(START_TIME) ?? {}, { aggregator: 'max' });
   const collectAll = () =>
     Promise.all(Object.entries(METRICS).map(([name, row]) => collect(name, row, sources)));
   if (cluster.isWorker) {

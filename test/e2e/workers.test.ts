@@ -210,7 +210,7 @@ describe('workers', { concurrency: 2 }, () => {
 
     await t.test('one is killed › is logged and replaced, while the other answers', async () => {
       const [victim = 0] = await getWorkers(service);
-      const before = await readSums(service);
+      const before = await readMetrics(service);
       process.kill(victim, 'SIGKILL');
       await until(() => !isRunning(victim));
       for (let count = 0; count < 10; count += 1) {
@@ -221,7 +221,10 @@ describe('workers', { concurrency: 2 }, () => {
       const [line = '', ...others] = listReplaced(service);
       assert.match(line, new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
       assert.deepEqual(others, []);
-      assertNotLess(await readSums(service), before);
+      const after = await readMetrics(service);
+      assertNotLess(toSums(after), toSums(before));
+      const started = 'process_start_time_seconds';
+      assert.ok(sum(after, started) > sum(before, started), 'no start is newer');
     });
 
     await t.test(

@@ -39,6 +39,19 @@ const WORKS: Readonly<Record<string, Series>> = {
   [toRequests('POST', 201)]: each(10),
 };
 
+/** A service that ends after 27 s, and starts after 2 s more. */
+const isEnded = (second: number) => second % 29 >= 27;
+const CRASHES = {
+  [toSeries('up')]: (second: number) => Number(!isEnded(second)),
+  [toSeries('process_start_time_seconds')]: (second: number) =>
+    isEnded(second) ? undefined : second - (second % 29),
+};
+
+const UPGRADES = {
+  [toSeries('process_start_time_seconds')]: (second: number) =>
+    [780, 600, 0].find((start) => start <= second),
+};
+
 const failOnce = (seconds: number) => ({
   [toRequests('POST', 201)]: never,
   [toRequests('POST', 503)]: each(seconds),
@@ -48,6 +61,8 @@ const CASES: readonly [what: string, series: Readonly<Record<string, Series>>, a
   ['nothing happens', {}],
   ['all creates fail, one in 75 s', failOnce(75), 'PetstoreRouteFails'],
   ['all creates fail, one in 4 minutes', failOnce(240), 'PetstoreRouteFails'],
+  ['the service crashes after each 27 s', CRASHES, 'PetstoreRestarts'],
+  ['the service is upgraded, and goes back', UPGRADES],
 ];
 
 for (const [what, more, alert] of CASES) {
