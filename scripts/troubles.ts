@@ -86,7 +86,7 @@ export const KEY_REASONS: Readonly<Record<KeyRefusal, Entry>> = {
     'Take quotes away, and copy the whole key.',
   ],
   unknown: [
-    'The key is of another store.',
+    'The key is of another store, or newer than a restored backup.',
     `${LOG} "listens on"`,
     'Compare the store of the start with that of the key.',
   ],

@@ -30,6 +30,8 @@ const toSeries = (name: string, labels = '') =>
 const REQUEST_SECONDS = 'petstore_http_request_duration_seconds';
 const toRequests = (method: string, status: number) =>
   toSeries(`${REQUEST_SECONDS}_count`, `,method="${method}",route="/v1/pets",status="${status}"`);
+const toBucket = (status: number, le: string) =>
+  toSeries(`${REQUEST_SECONDS}_bucket`, `,method="POST",status="${status}",le="${le}"`);
 
 /** Of a service that works. */
 const WORKS: Readonly<Record<string, Series>> = {
@@ -57,12 +59,31 @@ const failOnce = (seconds: number) => ({
   [toRequests('POST', 503)]: each(seconds),
 });
 
+/** Each 10 s, an answer with this status is slow. */
+const beSlow = (status: number) => ({
+  [toBucket(status, '0.25')]: never,
+  [toBucket(status, '0.5')]: each(10),
+  [toBucket(status, '+Inf')]: each(10),
+  [toBucket(200, '0.25')]: each(1),
+  [toBucket(200, '0.5')]: each(1),
+  [toBucket(200, '+Inf')]: each(1),
+});
+
+const refuse = (seconds: number) => ({
+  [toRequests('GET', 401)]: each(seconds),
+  [toRequests('GET', 200)]: each(10),
+});
+
 const CASES: readonly [what: string, series: Readonly<Record<string, Series>>, alert?: string][] = [
   ['nothing happens', {}],
   ['all creates fail, one in 75 s', failOnce(75), 'PetstoreRouteFails'],
   ['all creates fail, one in 4 minutes', failOnce(240), 'PetstoreRouteFails'],
   ['the service crashes after each 27 s', CRASHES, 'PetstoreRestarts'],
   ['the service is upgraded, and goes back', UPGRADES],
+  ['one of ten answers is slow', beSlow(201), 'PetstoreSlow'],
+  ['one of ten bodies does not come', beSlow(408)],
+  ['a bot has no key', refuse(20)],
+  ['no client has a key of the store', refuse(1), 'PetstoreMostRefused'],
 ];
 
 for (const [what, more, alert] of CASES) {
