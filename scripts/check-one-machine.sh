@@ -88,7 +88,8 @@ follow 'TLS'
 expect 'the pets by TLS' "$(pets --cacert /etc/nginx/tls.crt --connect-to pets.example.com:443:127.0.0.1:443 \
   https://pets.example.com/v1/pets)" "[$rex]"
 
-apt-get install --yes --no-install-recommends prometheus >>apt.log 2>&1
+second=$(grep --only-matching 'apt-get install [^`]*prometheus' checkout/docs/one-machine.md)
+eval "${second/install/install --yes}" >>apt.log 2>&1
 follow 'monitoring'
 for _ in {1..60}; do
   scraped=$(curl --get --data-urlencode 'query=petstore_build_info' http://127.0.0.1:9090/api/v1/query || true)
@@ -96,6 +97,10 @@ for _ in {1..60}; do
   sleep 1
 done
 [[ $scraped = *'"version":"2.0.0"'* ]] || fail "Prometheus has not read the petstore: $scraped"
+for address in $(hostname --all-ip-addresses); do
+  ! (: <"/dev/tcp/$address/9090") 2>/dev/null || fail "Prometheus listens on $address"
+done
+! (: </dev/tcp/127.0.0.1/9100) 2>/dev/null || fail 'the exporter of the machine was installed too'
 
 url=http://127.0.0.1:8080/v1/pets
 compare 'a backup, and a drill'
