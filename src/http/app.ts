@@ -18,7 +18,7 @@ import { escapeTarget } from './protocol/request-line.ts';
 import { RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
-import { addFallbackRoutes, collectRoutes, refuseUnknownPath } from './routes/fallback.ts';
+import { addFallbackRoutes, collectRoutes, createRefuseUnknownPath } from './routes/fallback.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { type AppOptions, createFastify, type HttpServerOptions, startRequest } from './server.ts';
 
@@ -113,7 +113,10 @@ function addSteps(
   // After the key, whose requests are counted.
   if (rateLimiter) v1.addHook('onRequest', createRateLimit(rateLimiter));
   // Before the body, as the next refusals: 405 in `routes/fallback.ts`; 410, 403 and 415 in `operations/routes.ts`.
-  app.addHook('onRequest', refuseUnknownPath);
+  app.addHook(
+    'onRequest',
+    createRefuseUnknownPath(authenticate ? undefined : 'metrics are at /metrics'),
+  );
   // After all refusals that need no body.
   addBytesParser(v1);
   // Before the queue: a request that is delayed takes no place there.

@@ -132,7 +132,14 @@ test('admin listener › /livez and /readyz › are those of the service', async
 test('admin listener › a request of another kind › is refused as by the service', async () => {
   const answer = await send(port, { method: 'POST', path: '/metrics' });
   assertError(answer, 'method_not_allowed', /GET, HEAD, OPTIONS$/);
-  assertError(await send(port, { path: '/v1/pets' }), 'not_found', /^there is nothing at this/);
+  const nothing = 'there is nothing at this path';
+  for (const [path, message] of [
+    ['/', `${nothing}; metrics are at /metrics`],
+    ['/v1/pets', `${nothing}; metrics are at /metrics`],
+    ['/metrics/', `${nothing}: it has a slash too many; metrics are at /metrics`],
+  ] as const) {
+    assertError(await send(port, { path }), 'not_found', new RegExp(`^${message}$`));
+  }
 });
 
 test('admin listener › one connection more than the bound › closes the one that is idle for longest', async () => {

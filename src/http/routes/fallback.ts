@@ -6,13 +6,12 @@ import { listPets } from '../operations/list-pets.ts';
 import { METHODS } from '../protocol/node-http.ts';
 
 const PETS = `pets are at /v1${listPets.path}`;
-const createNothing = (why = '') =>
-  new PetstoreError('not_found', `there is nothing at this path${why}; ${PETS}`);
-export const NOTHING_HERE = createNothing();
-const SLASH = createNothing(': it has a slash too many');
+const createNothing = (hint: string, why = '') =>
+  new PetstoreError('not_found', `there is nothing at this path${why}; ${hint}`);
+export const NOTHING_HERE = createNothing(PETS);
 
-/** Two slashes, or one at the end, other than those of an absolute target. */
-const HAS_SLASH = /^[^?]*(?<!^https?:)\/(?:[/?]|$)/i;
+/** Two slashes, other than those of an absolute target, or one at the end of more than `/`. */
+const HAS_SLASH = /^[^?]*(?:(?<!^https?:)\/\/|[^?]\/(?:\?|$))/i;
 
 export type Routes = ReadonlyMap<string, readonly string[]>;
 
@@ -48,9 +47,15 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
   scope.setNotFoundHandler(() => undefined);
 }
 
-export const refuseUnknownPath: onRequestHookHandler = (request, _reply, done) => {
-  // For the router, `/v1/pets/` has an empty `petId`.
-  const { petId } = request.params as { petId?: string };
-  if (!request.is404 && petId !== '') done();
-  else throw HAS_SLASH.test(request.url) ? SLASH : NOTHING_HERE;
-};
+/** @param hint where something is. */
+export function createRefuseUnknownPath(hint = PETS): onRequestHookHandler {
+  const nothing = createNothing(hint);
+  const slash = createNothing(hint, ': it has a slash too many');
+
+  return function refuseUnknownPath(request, _reply, done) {
+    // For the router, `/v1/pets/` has an empty `petId`.
+    const { petId } = request.params as { petId?: string };
+    if (!request.is404 && petId !== '') done();
+    else throw HAS_SLASH.test(request.url) ? slash : nothing;
+  };
+}
