@@ -14,6 +14,7 @@ import type { TokenBuckets } from './hooks/rate-limit.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import type { RequestOptions } from './options.ts';
 import { BodyRequest } from './protocol/body.ts';
+import type { boundConnections } from './protocol/connections.ts';
 import { createOneRequestServer } from './protocol/one-request.ts';
 
 const REQUEST_FACTS = {
@@ -39,7 +40,9 @@ declare module 'fastify' {
   interface FastifyRequest extends RequestFacts {}
   interface FastifyInstance {
     readonly queue: FairQueue;
-    readConnections: () => { connections: number; requestsAtWork: number; waitingRequests: number };
+    readConnections: () => ReturnType<ReturnType<typeof boundConnections>> & {
+      waitingRequests: number;
+    };
     /** @throws PetstoreError when the service cannot serve requests. */
     checkReady: () => Promise<void>;
   }

@@ -74,6 +74,10 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'Open connections.',
     ({ app }) => app.readConnections().connections,
   ),
+  petstore_http_closed_connections_total: counter(
+    'Connections that were closed because --max-connections were open.',
+    ({ app }) => app.readConnections().closedConnections,
+  ),
   petstore_http_requests_in_flight: gauge(
     'Requests whose answers are not sent yet.',
     ({ app }) => app.readConnections().requestsAtWork,

@@ -124,7 +124,7 @@ describe('connections', () => {
       bounded.log.filter(({ level }) => level === 'warn').map(({ time, pid, ...line }) => line),
       Array(2).fill({ level: 'warn', connectionsMax: 1, msg }),
     );
-    const counts = { connections: 1, requestsAtWork: 1, waitingRequests: 0 };
+    const counts = { connections: 1, requestsAtWork: 1, waitingRequests: 0, closedConnections: 4 };
     assert.deepEqual(bounded.app.readConnections(), counts);
   });
 

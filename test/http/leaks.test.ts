@@ -234,7 +234,7 @@ for (const [what, sent, end, count = COUNT] of ROWS) {
     const before = listTaken();
     if (typeof end === 'number') await answerAll(sent, end, count);
     else await leaveAll(sent, end, count);
-    const nothing = { connections: 0, requestsAtWork: 0, waitingRequests: 0 };
+    const nothing = { connections: 0, requestsAtWork: 0, waitingRequests: 0, closedConnections: 0 };
     await assertSoon(() => app.readConnections(), nothing);
     // A shorter timer may end by itself: the pause of a refusal, and the window of the log.
     const long = () => [...timers.values()].filter((ms) => ms > 1_000);

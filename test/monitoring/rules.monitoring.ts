@@ -59,6 +59,8 @@ const failOnce = (seconds: number) => ({
   [toRequests('POST', 503)]: each(seconds),
 });
 
+const CLOSES = { [toSeries('petstore_http_closed_connections_total')]: each(120) };
+
 /** Each 10 s, an answer with this status is slow. */
 const beSlow = (status: number) => ({
   [toBucket(status, '0.25')]: never,
@@ -80,6 +82,7 @@ const CASES: readonly [what: string, series: Readonly<Record<string, Series>>, a
   ['all creates fail, one in 4 minutes', failOnce(240), 'PetstoreRouteFails'],
   ['the service crashes after each 27 s', CRASHES, 'PetstoreRestarts'],
   ['the service is upgraded, and goes back', UPGRADES],
+  ['each 2 minutes a connection is closed', CLOSES, 'PetstoreConnectionsClosed'],
   ['one of ten answers is slow', beSlow(201), 'PetstoreSlow'],
   ['one of ten bodies does not come', beSlow(408)],
   ['a bot has no key', refuse(20)],

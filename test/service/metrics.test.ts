@@ -30,7 +30,12 @@ function create(
   const read = createMetricsReader({
     counts,
     app: {
-      readConnections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
+      readConnections: () => ({
+        connections: 5,
+        requestsAtWork: 6,
+        waitingRequests: 8,
+        closedConnections: 9,
+      }),
       checkReady,
     },
     store: { counts: STATISTICS, countConnections },
@@ -54,6 +59,7 @@ test('metrics › what is read at a scrape › is its value, however often, and 
     'petstore_workers 3',
     'petstore_workers_answering 1',
     'petstore_http_connections 5',
+    'petstore_http_closed_connections_total 9',
     'petstore_http_requests_in_flight 6',
     'petstore_http_waiting_requests 8',
     'petstore_commits_total 2',

@@ -26,7 +26,7 @@ const MEASURED = `
   createMetricsReader({
     counts: new RequestCounts(),
     app: {
-      readConnections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
+      readConnections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0, closedConnections: 0 }),
       checkReady: async () => { if (process.env.READY !== '1') throw new Error('not ready'); },
     },
     store: { counts: createStoreCounts() },

@@ -17,15 +17,16 @@ type GiveWay = (open: number) => Socket | undefined;
 export function boundConnections(server: Server, log: Log, max: number, giveWay: GiveWay) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
+  let closedConnections = 0;
   let loggedAt = -Infinity;
 
   function makeRoom(added: Socket): void {
     const closed = giveWay(sockets.size) ?? sockets.values().find(isIdle) ?? added;
     sockets.delete(closed);
     closed.destroy();
-    const now = performance.now();
-    if (now - loggedAt < 1_000) return;
-    loggedAt = now;
+    closedConnections += 1;
+    if (performance.now() - loggedAt < 1_000) return;
+    loggedAt = performance.now();
     log.warn('too many connections: some are closed', { connectionsMax: max });
   }
 
@@ -46,6 +47,7 @@ export function boundConnections(server: Server, log: Log, max: number, giveWay:
   return () => ({
     connections: sockets.size,
     requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
+    closedConnections,
   });
 }
 

@@ -13,7 +13,6 @@ export function isTarget(url: string): boolean {
  */
 export function escapeTarget(url: string): string {
   if (!isTarget(url)) return '/';
-  if (!/[%#]/.test(url)) return url;
   const target = url.replaceAll('#', '%23');
   try {
     decodeURIComponent(target.replace(/\?.*/s, ''));
