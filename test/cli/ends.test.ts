@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { Command } from 'commander';
 import { createProgram } from '../../src/cli/run.ts';
 import { READS, withStore } from '../../src/cli/with-store.ts';
+import { PetstoreError } from '../../src/error.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { listCommands } from '../support/command.ts';
 import { startProgram } from '../support/program.ts';
@@ -47,6 +48,22 @@ test('pets remove --dry-run › a signal comes › says that nothing was done', 
   await command.action(act).parseAsync(['--dry-run', '--database', database], { from: 'user' });
   assert.match(stderr.text, /^stopped: nothing was done\n/);
 });
+
+for (const { title, command, told } of WRITES) {
+  const [, name = ''] = /^(?:keys |pets )?(\w+)/.exec(command) ?? [];
+  // They tell it by themselves.
+  if (/^(?:import|copy)$/.test(name)) continue;
+  test(`${title} › the answer to its commit is lost › says how to look`, async () => {
+    const lost = Object.assign(new PetstoreError('unavailable', 'lost'), { isUnsure: true });
+    const act = withStore(() => Promise.reject(lost), { create: true });
+    const database = `sqlite:${join(createProcessFolder(), 'store.db')}`;
+    const parsing = new Command(name)
+      .option('--database <address>')
+      .action(act)
+      .parseAsync(['--database', database], { from: 'user' });
+    await assert.rejects(parsing, ({ message }) => told.test(`${message}\n`));
+  });
+}
 
 testOnPostgres([...WRITES, ...FILES].filter(({ title }) => ON_POSTGRES.test(title)));
 
