@@ -317,12 +317,14 @@ describe('opening', { concurrency: 2 }, () => {
     for (version of ['3.51.3', '3.51.10']) await (await open()).close();
   });
 
-  for (const [what, sql, errcode, left] of [
+  for (const [what, sql, errcode, left, told = /the disk is full/] of [
     ['on a full disk', 'begin', 13, []],
+    ['without room for its -shm', 'begin', 4874, []],
+    ['whose -wal is shorter than it must be', 'begin', 522, [], /is without its -wal file/],
     ['behind a link, on a full disk', 'begin', 13, []],
     ['on a disk that is full after the first page', 'begin immediate', 13, []],
     // Another process may have it open.
-    ['that cannot be opened', 'begin', 14, ['store.db']],
+    ['that cannot be opened', 'begin', 14, ['store.db'], /cannot be opened/],
     ['on a full disk, with pets of another process', 'begin', 13, ['store.db', 'store.db-wal']],
   ] as const) {
     test(`openStore › a new database ${what} › leaves ${left.length} files`, async (t) => {
@@ -336,7 +338,7 @@ describe('opening', { concurrency: 2 }, () => {
         throw Object.assign(new Error('SQLite'), { errcode });
       });
       const opening = openStore(`sqlite:${opened}`, { create: true });
-      await assert.rejects(opening, { code: 'unavailable' });
+      await assert.rejects(opening, { code: 'unavailable', message: told });
       assert.deepEqual(await readdir(dirname(file)), left);
       assert.equal(
         (await lstat(opened).catch(() => undefined))?.isSymbolicLink() ?? false,
