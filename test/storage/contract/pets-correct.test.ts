@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
-import { type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
+import type { NewPet, Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import type { PetStore, Store } from '../../../src/store.ts';
-import { nextPoll } from '../../support/until.ts';
 import { addOnce, fail, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
 import { testLasting as test } from './engines.ts';
 
@@ -41,21 +40,6 @@ test('pets.update › each field › is what every later read has, and no other 
   const others = [1n, 3n].map((id) => ({ id, ...REX, status: 'sold' }));
   assert.deepEqual(await listAll(store, { status: 'sold' }), others);
   assert.equal((await listAll(store)).length, 3);
-});
-
-test('pets.update, pets.remove › by another process › is what is read, also what was read before', async (store, place) => {
-  const { pets } = store;
-  const { pets: others } = await place.openOther();
-  const old = await pets.add(REX);
-  await pets.add(REX);
-  assert.deepEqual(await pets.listAsJson({ limit: 1 }), { json: `[${toPetJson(old)}]`, next: 1n });
-  assert.deepEqual(await pets.find(1n), old);
-  const mia = await others.update(old, { ...REX, name: 'Mia' });
-  await others.remove([toRange(2)]);
-  await nextPoll();
-  assert.deepEqual(await pets.listAsJson({ limit: 1 }), { json: `[${toPetJson(mia)}]` });
-  assert.deepEqual(await pets.find(1n), mia);
-  assert.equal(await pets.find(2n), undefined);
 });
 
 test('pets.update › a pet that is no longer so › is a conflict and changes nothing', async (store, place) => {
