@@ -120,15 +120,15 @@ async function write(
   });
 }
 
-/** Rows with gaps between their ids. */
+/** More rows than go at once, with gaps between their ids. No petstore gives the first id. */
 const sampleRows = (...columns: readonly fc.Arbitrary<SqlValue>[]): Row[] =>
-  fc.sample(fc.tuple(...columns), 50).map((row, index) => [BigInt(3 * index + 1), ...row]);
+  fc.sample(fc.tuple(...columns), 1_100).map((row, index) => [BigInt(3 * index), ...row]);
 
 const time = fc.option(fc.bigInt(0n, 2n ** 53n - 1n), { nil: null });
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
 const flags = [fc.constantFrom(...ENVIRONMENTS), fc.constantFrom(0n, 1n)];
 
-test('copyDatabase › any store from SQLite to PostgreSQL and back › is the same', async () => {
+test('copyDatabase › any store from SQLite to PostgreSQL and back › is the same, tells how many pets are copied, and goes on after the last id', async () => {
   await using first = await open('sqlite');
   await using middle = await open('postgresql');
   await using last = await open('sqlite');
@@ -145,40 +145,25 @@ test('copyDatabase › any store from SQLite to PostgreSQL and back › is the s
     ),
   };
   assert.deepEqual(Object.keys(rows), Object.keys(NO_ROWS), 'a table has no rows in this test');
-  const given = { rows, lastIds: NUMBERED.map((_name, index) => BigInt(1_000 * (index + 1))) };
+  const given = { rows, lastIds: NUMBERED.map((_name, index) => BigInt(10_000 * (index + 1))) };
   await write(first, given);
   for (const [from, to] of [
     [first, middle],
     [middle, last],
   ] as const) {
-    assert.equal(await copyDatabase(from.database, to.database), rows.api_keys?.length);
-    assert.deepEqual(await read(to.database), given);
-  }
-});
-
-for (const from of ENGINES) {
-  const to = from === 'sqlite' ? 'postgresql' : 'sqlite';
-
-  test(`copyDatabase from ${from} to ${to} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
-    await using source = await open(from);
-    await using target = await open(to);
-    await createPetStore(source.database).merge(repeat(1_100));
-    await source.run('delete from pets where id > 1090');
-    // No petstore gives this id.
-    await source.run("insert into pets (id, name, category_id) values (0, 'Tom', 1)");
-    await source.run(`insert into idempotency_keys (api_key_id, name, created_at, pet_id)
-      select 1, cast(id as text), 1, id from pets`);
     let pets = 0;
     const onPets = (count: number) => {
       pets += count;
     };
-    await copyDatabase(source.database, target.database, { onPets });
-    assert.equal(pets, 1_091);
-    assert.deepEqual(await read(target.database), await read(source.database));
-    const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });
-    assert.equal(added.id, 1_101n);
-  });
-}
+    const keys = await copyDatabase(from.database, to.database, { onPets });
+    assert.deepEqual([keys, pets], [rows.api_keys?.length, rows.pets?.length]);
+    assert.deepEqual(await read(to.database), given);
+  }
+  const pet = { name: 'Rex', categoryId: 1n };
+  for (const { database } of [middle, last]) {
+    assert.equal((await createPetStore(database).add(pet)).id, 10_001n);
+  }
+});
 
 test('copyDatabase › to a store that has something › is refused and leaves it', async () => {
   await using source = await open('postgresql');
