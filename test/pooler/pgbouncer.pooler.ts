@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { fail, repeat } from '../storage/contract/data.ts';
 import { startTestApp } from '../support/app.ts';
-import { holdInSession } from '../support/empty-database.ts';
+import { ADD, holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { createTestDatabase, endSessions } from '../support/postgres.ts';
 import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
@@ -33,10 +33,6 @@ async function createPlace(
   t.after(() => pgbouncer[Symbol.asyncDispose]());
   return { direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };
 }
-
-/** Takes the next id as a create does, with the lock that announces it. */
-const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int), cast(last_value as int))
-  from pets_id; insert into pets values (nextval('pets_id'), 'late', 1)`;
 
 const open = (address: string) => openStore(address, { create: true, databaseTimeout: 0.9 });
 

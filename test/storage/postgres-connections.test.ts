@@ -77,9 +77,6 @@ const FAILURES = [
   ],
 ] as const;
 
-/** Statements that wait for a lock, with their sessions. */
-const WORKING = `select 1 from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
 /** Transactions and advisory locks that are left, also of a session that ends just now. */
 const LEFT = `select 1 from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
@@ -216,7 +213,7 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
         assert.rejects(store.keys.touch(1, 1), UNAVAILABLE),
       ]);
       // Nothing goes on in the server.
-      await until(async () => (await database.query(WORKING)).length === 0, GIVEN_UP_MS_MAX);
+      await database.untilWaiting(0);
     }
     assert.deepEqual(await store.keys.list(), []);
     assert.deepEqual(await store.pets.list({ limit: 1 }), { pets: [] });
@@ -263,7 +260,8 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
       await using _other = await holdInSession(database, 'lock table api_keys');
       const reading = Promise.allSettled([store.keys.list(), store.pets.find(1n)]);
       await setTimeout(300);
-      await database.query(WORKING.replace('1', 'pg_terminate_backend(pid)'));
+      await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`);
       await reading;
     }
     await until(find, CLOSE_MS_MAX);
@@ -290,7 +288,7 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
     );
     const touching = Array.from({ length: 20 }, () => keys.touch(id, 1));
     const blocked = Promise.all([pets.add(REX), ...touching]);
-    await until(async () => (await database.query(WORKING)).length > 0);
+    await database.untilWaiting(1);
     for (let count = 0; count < 20; count += 1) assert.ok(await pets.find(1n));
     await other.end('rollback');
     const [pet] = await blocked;

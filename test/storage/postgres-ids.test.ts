@@ -6,8 +6,6 @@ import { setTimeout } from 'node:timers/promises';
 import { INT64_MAX } from '../../src/int64.ts';
 import type { Row } from '../../src/storage/engine.ts';
 import { STORE_LIMITS } from '../../src/storage/limits.ts';
-import { Connection } from '../../src/storage/postgres/connection.ts';
-import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import {
   ANNOUNCE,
   type MarkedPage,
@@ -16,7 +14,12 @@ import {
 } from '../../src/storage/postgres/settled-mark.ts';
 import type { PetPage, PetStore, Store } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
-import { type EmptyDatabase, holdInSession, testOnPostgres } from '../support/empty-database.ts';
+import {
+  ADD,
+  type EmptyDatabase,
+  holdInSession,
+  testOnPostgres,
+} from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { createNewKey, REX, repeat } from './contract/data.ts';
@@ -27,18 +30,9 @@ const UNDER_WAY = { ...UNAVAILABLE, message: 'an earlier create or import is sti
 
 const test = testOnPostgres();
 
-/** Takes the next id as a create does, with the lock that announces it. */
-const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
-    cast(case when is_called then last_value else 0 end as int)) from pets_id;
-  insert into pets values (nextval('pets_id'), 'late', 1)`;
-
 const HOLD = 'select pg_advisory_xact_lock(1)';
 /** In a function: waits for the session that holds. No time limit of a lock ends this wait. */
 const WAIT = 'while not pg_try_advisory_xact_lock(1) loop perform pg_sleep(0.01); end loop;';
-const WAITING = `select from pg_stat_activity
-  where (wait_event_type = 'Lock' or wait_event = 'PgSleep') and datname = current_database()`;
-const untilWaiting = ({ query }: EmptyDatabase, count: number) =>
-  until(async () => (await query(WAITING)).length === count);
 
 async function listIds(pets: PetStore, limit: number, after?: bigint) {
   const page = await pets.list({ limit, after });
@@ -92,22 +86,19 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
         return true;
       end $$`);
     await using held = await holdInSession(database, HOLD);
-    const connection = new Connection(parseHosts(`${database.address}?sslmode=disable`), {});
-    await connection.connect();
+    const connection = await database.connect();
     const statement = { sql: 'select id from pets where read()', values: [] };
     const reading = readMarked(connection, statement, (rows) => [
       { pets: [], next: rows.at(-1)?.[0] as bigint },
     ]);
-    await untilWaiting(database, 1);
+    await database.untilWaiting(1);
     await other.end('commit');
     await held.end('commit');
     assert.deepEqual(await reading, [{ page: { pets: [], next: 2n }, mark: 0n }]);
-    await connection.end();
   });
 
   test('cursors › of a slow database, to which pets come while it reads › are refused for its slowness', async (_pets, database) => {
-    const connection = new Connection(parseHosts(`${database.address}?sslmode=disable`), {});
-    await connection.connect();
+    const connection = await database.connect();
     // Each page has a pet that came after the mark.
     const sql = "insert into pets values (nextval('pets_id'), 'late', 1) returning id";
     const toPages = ([row]: Row[]) => [{ pets: [], next: row?.[0] as bigint }];
@@ -119,7 +110,6 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
       ...UNAVAILABLE,
       message: 'the database is slow: more pets came while it read a list',
     });
-    await connection.end();
   });
 
   test('cursors › of a page that is read too slowly, beside an open create › are refused for the create', async () => {
@@ -154,7 +144,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await database.query(SLOW_INSERTS);
     const held = await holdInSession(database, HOLD);
     const importing = stores.map((pets) => pets.merge(repeat(5, slow)));
-    await untilWaiting(database, stores.length);
+    await database.untilWaiting(stores.length);
     return { held, importing: Promise.all(importing) };
   }
 
@@ -176,7 +166,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     const { pets: others } = await database.open();
     const { held, importing } = await startSlow(database, [pets]);
     const keeping = others.merge(ReadableStream.from([{ ...slow, name: 'slow 2', id: 3n }]));
-    await untilWaiting(database, 2);
+    await database.untilWaiting(2);
     await addFive(pets);
     await held.end('commit');
     await importing;

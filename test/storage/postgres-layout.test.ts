@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, test as testAlone } from 'node:test';
 import { findSteps, LAYOUT, MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
-import { Connection } from '../../src/storage/postgres/connection.ts';
-import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { migrate } from '../../src/storage/postgres/layout.ts';
 import { waitWhileAway } from '../../src/storage/postgres/start.ts';
 import { countPets } from '../support/count-pets.ts';
@@ -36,7 +34,7 @@ const BREAKING = { breaking: true, sqlite: '', postgres: RENAME };
 
 /** Does what the start of a later release does. */
 async function upgrade(
-  { address }: EmptyDatabase,
+  database: EmptyDatabase,
   steps: readonly Omit<Migration, 'from' | 'number'>[],
   startTimeout = 0,
 ): Promise<void> {
@@ -46,19 +44,10 @@ async function upgrade(
     number: NEXT + index,
   }));
   const migrations = [...MIGRATIONS, ...added];
-  const hosts = parseHosts(address);
-  await waitWhileAway({ startTimeout }, async () => {
-    const connection = await tryHosts(hosts, async () => {
-      const opened = new Connection(hosts, {});
-      await opened.connect();
-      return opened;
-    });
-    try {
-      await migrate(connection, '', { create: true, olderLayout: 'migrate' }, migrations);
-    } finally {
-      await connection.end();
-    }
-  });
+  const connection = await database.connect();
+  await waitWhileAway({ startTimeout }, () =>
+    migrate(connection, '', { create: true, olderLayout: 'migrate' }, migrations),
+  );
 }
 
 const readLayout = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
@@ -171,7 +160,7 @@ testAlone(
     update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
     );
     const opening = database.open({ create: false, olderLayout: 'migrate' });
-    await untilWaiting(database, true);
+    await database.untilWaiting(1);
     await other.end('commit');
     const store = await opening;
     assert.equal((await store.pets.add(REX)).id, 4n);
@@ -184,15 +173,15 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     await pets.add(REX);
     await using backup = await holdInSession(database, 'lock table pets in access share mode');
     const upgrading = upgrade(database, [COMPATIBLE], 60);
-    await untilWaiting(database, true);
+    await database.untilWaiting(1);
     let hasRead = false;
     const reading = database.query('select from pets').then(() => {
       hasRead = true;
     });
     await until(() => hasRead);
     await reading;
-    await untilWaiting(database, false);
-    await untilWaiting(database, true);
+    await database.untilWaiting(0);
+    await database.untilWaiting(1);
     await backup.end('rollback');
     await upgrading;
     assert.deepEqual(await readLayout(database), toLayout(NEXT));
@@ -209,7 +198,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
         "update counters set value = 4 where name = 'pets'; insert into pets values (4, 'Rex', 1)",
       );
       const opening = database.open({ olderLayout: 'migrate', startTimeout: 60 });
-      await untilWaiting(database, true);
+      await database.untilWaiting(1);
       await other.end('commit');
       assert.equal((await (await opening).pets.add(REX)).id, 5n);
     },
@@ -227,10 +216,3 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     assert.deepEqual(orders, [{ orders: null }]);
   });
 });
-
-/** Resolves when a session of the database waits for a lock, or none does. */
-function untilWaiting({ query }: EmptyDatabase, isWaiting: boolean): Promise<void> {
-  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock'
-    and application_name = 'petstore' and datname = current_database()`;
-  return until(async () => (await query(waiting)).length > 0 === isWaiting);
-}

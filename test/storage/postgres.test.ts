@@ -252,9 +252,7 @@ describe('conflicts of sessions', { skip: NO_SESSIONS }, () => {
       ...names.map((key) => addOnce(pets, REX, { keyId: 1, key })),
       ...names.toReversed().map((key) => addOnce(others, REX, { keyId: 1, key })),
     ];
-    const waiting = `select from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => (await database.query(waiting)).length === 2);
+    await database.untilWaiting(2);
     await held.end('rollback');
     const ids = (await Promise.all(adding)).map(({ id }) => id);
     assert.deepEqual(ids.slice(0, 3), ids.slice(3).toReversed());

@@ -4,9 +4,20 @@ import { test } from 'node:test';
 import pg from 'pg';
 import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { Connection } from '../../src/storage/postgres/connection.ts';
+import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
+import { until } from './until.ts';
+
+/** Takes the next id of a pet as a create does, with the lock that announces it. */
+export const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
+    cast(case when is_called then last_value else 0 end as int)) from pets_id;
+  insert into pets values (nextval('pets_id'), 'late', 1)`;
+
+const WAITING = `select from pg_stat_activity
+  where (wait_event_type = 'Lock' or wait_event = 'PgSleep') and datname = current_database()`;
 
 export type EmptyDatabase = Awaited<ReturnType<typeof createEmptyDatabase>>;
 
@@ -14,10 +25,19 @@ export type EmptyDatabase = Awaited<ReturnType<typeof createEmptyDatabase>>;
 export async function createEmptyDatabase() {
   const stack = new AsyncDisposableStack();
   const { address } = stack.use(await createTestDatabase());
+  const query = async (sql: string): Promise<Record<string, unknown>[]> =>
+    (await queryOnce(address, sql)).rows;
   return {
     address,
-    query: async (sql: string): Promise<Record<string, unknown>[]> =>
-      (await queryOnce(address, sql)).rows,
+    query,
+    /** Resolves when so many of its sessions wait for a lock, or sleep. */
+    untilWaiting: (count: number) => until(async () => (await query(WAITING)).length === count),
+    async connect(): Promise<Connection> {
+      const connection = new Connection(parseHosts(`${address}?sslmode=disable`), {});
+      stack.defer(() => connection.end());
+      await connection.connect();
+      return connection;
+    },
     async open({ query = '', ...options }: Partial<OpenOptions> & { query?: string } = {}) {
       return stack.use(await openStore(address + query, { create: true, ...PATIENT, ...options }));
     },
