@@ -1,9 +1,10 @@
-/** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. A disk that fails. */
+/** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. Disks that fail, or lack hard links. */
 
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -15,7 +16,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertRefused, runProgram, startProgram, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
-import { fill, mountDisk } from '../support/small-disk.ts';
+import { fill, mountDisk, mountExfat } from '../support/small-disk.ts';
 import { createDatabase } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -216,4 +217,40 @@ test('a disk that does not sync › under a commit › is not known: after a cra
   );
   for (const end of ['', '-wal']) copyFileSync(file + end, join(cwd, `petstore.db${end}`));
   assert.match((await runProgram(['pets', 'export'], { cwd })).stdout, /Mia/);
+});
+
+const PET = '{"id":1,"name":"Rex","categoryId":3}\n';
+
+test('a disk of exFAT, without hard links › backups, a copy, an import and an export › are whole, and replace nothing', async () => {
+  const cwd = createProcessFolder();
+  const disk = join(cwd, 'disk');
+  using _mounted = mountExfat(disk);
+  const run = (line: string) => runProgram(line.split(' '), { cwd });
+  const doOne = async (line: string) => assert.equal((await run(line)).status, 0, line);
+  await doOne('pets add --name Rex --category-id 3');
+  await doOne('pets export disk/pets.ndjson');
+  await doOne('pets export disk/pets.ndjson');
+  assert.throws(() => linkSync(join(disk, 'pets.ndjson'), join(disk, 'link')), { code: 'EPERM' });
+  const lines = {
+    'backup.db': 'backup disk/backup.db',
+    'copy.db': 'copy --from sqlite:petstore.db --to sqlite:disk/copy.db',
+    'imported.db': 'pets import disk/pets.ndjson --database sqlite:disk/imported.db',
+  };
+  for (const [name, line] of Object.entries(lines)) {
+    await doOne(line);
+    const { stdout } = await run(`pets export --database sqlite:disk/${name}`);
+    assert.equal(stdout, PET, line);
+  }
+  await doOne('backup --keep 1 disk/kept');
+  const twice = await Promise.all([1, 2].map(() => run('backup disk/twice.db')));
+  assert.deepEqual(twice.map(({ status }) => status).sort(), [0, 1]);
+  const names = readdirSync(disk, { recursive: true }).map(String).sort();
+  assert.match(
+    names.join(' '),
+    /^backup.db copy.db imported.db kept kept\/\S+Z.db pets.ndjson twice.db$/,
+  );
+  const before = readFileSync(join(disk, 'backup.db'));
+  const line = 'disk/backup.db exists already; nothing was copied';
+  assertRefused(await run(lines['backup.db']), 1, line);
+  assert.deepEqual(readFileSync(join(disk, 'backup.db')), before);
 });
