@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
-import pg from 'pg';
 import type { PetQuery } from '../../src/pet-query.ts';
 import type { Store } from '../../src/store.ts';
-import { disposable } from '../support/disposable.ts';
 import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { createNewKey, REX } from './contract/data.ts';
 
@@ -76,9 +74,7 @@ for (const [phase, enter] of [
   ['after a timer', () => setTimeout(1)],
 ] as const) {
   test(`batches on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async (pets, database) => {
-    const client = new pg.Client({ connectionString: database.address });
-    await using writer = disposable(Object.assign(client, { close: () => client.end() }));
-    await writer.connect();
+    const writer = await database.connect();
     // Opens enough connections, so that the reads do not wait for one.
     await Promise.all(Array.from({ length: 3 }, () => pets.list({ limit: 1 })));
     await enter();

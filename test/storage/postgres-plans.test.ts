@@ -15,8 +15,8 @@ import { createKeyStore } from '../../src/storage/key-store.ts';
 import { FILTERS } from '../../src/storage/pet-row.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
-import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
-import { queryOnce } from '../support/postgres-cluster.ts';
+import { createEmptyDatabase } from '../support/empty-database.ts';
+import { NO_SESSIONS } from '../support/postgres.ts';
 import { combine, combineFilters, sampleField } from './contract/data.ts';
 
 /** More than after which a session settles for a plan that knows no values. */
@@ -29,9 +29,8 @@ const READS_TOO_MUCH =
 test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
   skip: NO_SESSIONS,
 }, async () => {
-  await using database = await createTestDatabase();
-  const { address } = database;
-  const query = (sql: string) => queryOnce(address, sql);
+  await using database = await createEmptyDatabase();
+  const { address, query } = database;
   await using engine = await openPostgres(address, { create: true, databaseConnections: 1 });
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);

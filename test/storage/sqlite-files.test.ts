@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import {
   chmod,
-  copyFile,
   lstat,
   readdir,
   readFile,
@@ -40,29 +39,19 @@ import { listAll, REX, repeat, toRange } from './contract/data.ts';
 /** The layout of the next release. */
 const NEWER = LAYOUT + 1;
 
-/** A file of that text. */
-async function write(text: string): Promise<string> {
+/** A file with that in it. */
+async function write(bytes: string | Buffer): Promise<string> {
   const file = createFile();
-  await writeFile(file, text);
+  await writeFile(file, bytes);
   return file;
 }
 
-/** A copy of the file alone, under the process that writes its first pets. */
-async function copyWithoutWal(): Promise<string> {
+/** A file of a process that writes its first pets, such as its -wal. */
+async function readFirst(end: '' | '-wal'): Promise<Buffer> {
   const file = createFile();
   await using store = await openStore(`sqlite:${file}`, { create: true });
   await store.pets.add(REX);
-  const copy = createFile();
-  await copyFile(file, copy);
-  return copy;
-}
-
-/** The -wal of a process that was killed after its first pets. */
-async function readWal(): Promise<Buffer> {
-  const file = createFile();
-  await using store = await openStore(`sqlite:${file}`, { create: true });
-  await store.pets.add(REX);
-  return await readFile(`${file}-wal`);
+  return await readFile(file + end);
 }
 
 /** A file of another program. */
@@ -205,7 +194,7 @@ describe('opening', { concurrency: 2 }, () => {
       createBy(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${LAYOUT}`),
       DAMAGED,
     ],
-    ['that was copied without its -wal', copyWithoutWal, WITHOUT_WAL],
+    ['that was copied without its -wal', async () => write(await readFirst('')), WITHOUT_WAL],
     ['that was cut at half a page', () => cut(5.5 * PAGE_BYTES), DAMAGED],
     ['that was cut within its header', () => cut(50), DAMAGED],
   ] as const) {
@@ -250,7 +239,7 @@ describe('opening', { concurrency: 2 }, () => {
   ] as const) {
     test(`openStore › a database that is ${what}, with pets in its -wal › is refused, and the -wal left as it was`, async () => {
       const file = createFile();
-      const wal = await readWal();
+      const wal = await readFirst('-wal');
       await writeFile(`${file}-wal`, wal);
       if (isEmptied) await writeFile(file, '');
       const opened = isLink ? join(createProcessFolder(), 'link.db') : file;
@@ -271,7 +260,7 @@ describe('opening', { concurrency: 2 }, () => {
     const link = join(createProcessFolder(), 'link.db');
     await symlink(`${file}.backup`, link);
     const wal = `${file}.backup-wal`;
-    await writeFile(wal, await readWal());
+    await writeFile(wal, await readFirst('-wal'));
     const bytes = await readBoth();
     for (const opened of [`${file}.backup`, link]) {
       await assert.rejects(openStore(`sqlite:${opened}`, { create: true }), {
