@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { appendFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cluster, queryOnce } from '../support/postgres-cluster.ts';
-import { listen } from '../support/socket.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+import { startProxy } from '../support/proxy.ts';
 import { endure } from './endure.ts';
 import * as petstore from './petstore.ts';
 
@@ -23,33 +22,6 @@ async function startPair() {
   await queryOnce(primary.url(), 'select pg_reload_conf()');
   const opened = stack.move();
   return { primary, standby, [Symbol.asyncDispose]: () => opened.disposeAsync() };
-}
-
-/** One name for several servers: it passes connections on to one of them. `await using` ends it. */
-async function startName(first: Cluster) {
-  let target = first;
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const database = connect(target.port, '127.0.0.1');
-    for (const [from, to] of [
-      [client, database],
-      [database, client],
-    ] as const) {
-      sockets.add(from.on('error', () => undefined));
-      from.pipe(to);
-      from.on('close', () => to.destroy() && sockets.delete(from));
-    }
-  });
-  return {
-    port: await listen(server),
-    leadTo(other: Cluster) {
-      target = other;
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
 }
 
 for (const count of [petstore.REPLICAS, 9]) {
@@ -81,8 +53,8 @@ for (const count of [petstore.REPLICAS, 9]) {
 test('failover › the old primary returns as a standby, and their one name still leads to it › is used by no replica', async (t) => {
   await using pair = await startPair();
   const { primary, standby } = pair;
-  await using name = await startName(primary);
-  const address = petstore.toAddress([petstore.toHost(name)]);
+  await using name = await startProxy(petstore.toAddress([petstore.toHost(primary)]));
+  const { address } = name;
   await using replicas = await petstore.startReplicas(Array(petstore.REPLICAS).fill(address));
   const outage = async () => {
     await primary.stop();
@@ -92,7 +64,7 @@ test('failover › the old primary returns as a standby, and their one name stil
     appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${standby.url()}'\n`);
     await primary.start();
     await sleep(STALE_NAME_MS);
-    return async () => name.leadTo(standby);
+    return async () => name.leadTo(standby.port);
   };
   await endure(t, replicas, { name: 'switchover', outage, importsTo: address });
 });

@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { createCertificate, NO_OPENSSL } from '../support/certificate.ts';
 import { createEmptyDatabase } from '../support/empty-database.ts';
 import { PATIENT } from '../support/postgres.ts';
 import { runProgram } from '../support/program.ts';
+import { startProxy } from '../support/proxy.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { REX } from './contract/data.ts';
@@ -23,42 +23,6 @@ const UNAVAILABLE = {
 };
 /** How many bytes the server sends to let a client in, before all else. */
 const AUTHENTICATION_OK = 9;
-
-/** A proxy, with TLS if it has a certificate. What the server sends goes through `change`. */
-async function startProxy(address: string, certificate?: TLSSocketOptions) {
-  const target = new URL(address);
-  const through = new URL(address);
-  const open = new Set<Socket>();
-  const pass = (client: Socket) => {
-    const database = connect(Number(target.port), target.hostname);
-    open.add(client);
-    client.on('data', (chunk: Buffer) => database.write(chunk));
-    database.on('data', (chunk: Buffer) => client.write(proxy.change(chunk)));
-    client
-      .on('error', () => undefined)
-      .on('close', () => open.delete(client) && database.destroy());
-    database.on('error', () => undefined).on('close', () => client.destroy());
-  };
-  const server = createServer((socket) => {
-    if (certificate === undefined) return pass(socket);
-    // The first bytes ask for TLS.
-    socket.once('data', () => {
-      socket.write('S');
-      pass(new TLSSocket(socket, { ...certificate, isServer: true }));
-    });
-  });
-  through.port = `${await listen(server)}`;
-  const proxy = {
-    address: through.href,
-    open,
-    change: (chunk: Buffer): Buffer => chunk,
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
-      await server[Symbol.asyncDispose]();
-    },
-  };
-  return proxy;
-}
 
 const toMessage = (type: string, length: number, rest = '') => {
   const message = Buffer.from(`${type}....${rest}`, 'latin1');
@@ -96,7 +60,7 @@ for (const mode of ['disable', 'require']) {
     const read = (name: string) => readFileSync(join(folder, name));
     const certificate =
       mode === 'require' ? { cert: read('server.crt'), key: read('server.key') } : undefined;
-    await using proxy = await startProxy(database.address, certificate);
+    await using proxy = await startProxy(database.address, 0, certificate);
     const open = () => openStore(`${proxy.address}?sslmode=${mode}`, { create: true, ...PATIENT });
     for (const [what, bytes] of mode === 'require' ? BROKEN.slice(0, 1) : BROKEN) {
       proxy.change = (chunk) => Buffer.concat([chunk.subarray(0, AUTHENTICATION_OK), bytes]);

@@ -1,8 +1,9 @@
-/** A proxy between a store and its PostgreSQL server: counts the connections, can delay what it passes, and fall silent. */
+/** A proxy between a store and its PostgreSQL server: counts the connections, can delay or change what it passes, and fall silent. */
 
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
+import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 import { listen } from './socket.ts';
 
 export type TestProxy = Awaited<ReturnType<typeof startProxy>>;
@@ -20,30 +21,52 @@ function createDelay(ms: number): Transform {
   });
 }
 
-/** Starts it; `await using` ends it and its connections. Each byte takes `delayMs` in either direction. */
-export async function startProxy(address: string, delayMs = 0) {
+/**
+ * Starts it; `await using` ends it and its connections. Each byte takes `delayMs` in either direction. With a
+ * certificate it has TLS, which it does not pass on.
+ */
+export async function startProxy(address: string, delayMs = 0, certificate?: TLSSocketOptions) {
   const target = new URL(address);
   const sockets = new Map<Socket, Socket>();
+  const delay = (from: Readable) => (delayMs > 0 ? from.pipe(createDelay(delayMs)) : from);
   let opened = 0;
-  const server = createServer((client) => {
+  const pass = (client: Socket) => {
     opened += 1;
     const database = connect(Number(target.port), target.hostname);
     sockets.set(client, database);
     client.on('close', () => sockets.delete(client));
+    const change = new Transform({
+      transform: (chunk, _encoding, done) => done(null, proxy.change(chunk)),
+    });
+    delay(client).pipe(database);
+    delay(database.pipe(change)).pipe(client);
     for (const [from, to] of [
       [client, database],
       [database, client],
     ] as const) {
-      (delayMs > 0 ? from.pipe(createDelay(delayMs)) : from).pipe(to);
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());
     }
+  };
+  const server = createServer((socket) => {
+    if (certificate === undefined) return pass(socket);
+    // The first bytes ask for TLS.
+    socket.once('data', () => {
+      socket.write('S');
+      pass(new TLSSocket(socket, { ...certificate, isServer: true }));
+    });
   });
   const through = new URL(address);
   through.port = String(await listen(server));
-  return {
+  const proxy = {
     /** That of the database, through the proxy. */
     address: through.href,
+    /** Of each chunk that the database sends. */
+    change: (chunk: Buffer): Buffer => chunk,
+    /** Passes later connections on to the database on another port. */
+    leadTo(port: number) {
+      target.port = String(port);
+    },
     /** The connections that were opened so far. */
     get opened() {
       return opened;
@@ -76,4 +99,5 @@ export async function startProxy(address: string, delayMs = 0) {
       await once(server, 'close');
     },
   };
+  return proxy;
 }
