@@ -15,8 +15,6 @@ import { until } from '../support/until.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 /** How long nginx takes to apply a new configuration and to finish its work by the old one. */
 const RELOAD_MS_MAX = 1_000;
-/** Of nginx.conf, for each address. */
-export const RATE = '100r/s';
 
 export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
@@ -48,7 +46,7 @@ export async function startBalancer(
     // As on a machine with two cores.
     ['worker_processes auto;', 'worker_processes 2;'],
     ['listen 8080;', `listen 127.0.0.1:${port};`],
-    [`rate=${RATE};`, `rate=${rate};`],
+    ['rate=100r/s;', `rate=${rate};`],
     ['proxy_read_timeout 5s;', `proxy_read_timeout ${readTimeout};`],
   ]);
   await adapt('upstream.conf', folder, [
