@@ -146,20 +146,6 @@ export function startLoad(
         .length;
     },
 
-    /** The longest time between two creates that succeeded, on the replica that had the longest. */
-    findGap(): number {
-      const gaps = services.flatMap((_, at) => {
-        const created = answers.filter(
-          ({ replica, operation, isRefusal }) =>
-            replica === at && operation === 'create' && !isRefusal,
-        );
-        return created
-          .slice(1)
-          .map(({ endedAt }, place) => endedAt - (created[place]?.endedAt ?? 0));
-      });
-      return Math.round(Math.max(0, ...gaps));
-    },
-
     /** Asserts that all requests in this time went as expected, each operation at least once. */
     assertWithin([from, to]: readonly [number, number], replica: number, expected: Expected): void {
       for (const operation of OPERATIONS) {
