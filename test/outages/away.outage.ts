@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { listChildren } from '../support/children.ts';
 import { holdInSession } from '../support/empty-database.ts';
-import { type Cluster, queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
+import { queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
 import { endure, type Outage, type OutageCase } from './endure.ts';
 import { ALL_ANSWERED, ALL_REFUSED, type Expected } from './load.ts';
 import * as petstore from './petstore.ts';
@@ -21,23 +21,16 @@ const SUPERUSER_CONNECTIONS = 3;
 /** The time until every session has read a changed setting. */
 const RELOAD_MS = 300;
 
-let cluster: Cluster;
-let address: string;
-let replicas: petstore.Replicas & AsyncDisposable;
-
-before(async () => {
-  cluster = await petstore.startDatabase({
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const cluster = stack.use(
+  await petstore.startDatabase({
     max_connections: String(CONNECTIONS_MAX),
     superuser_reserved_connections: String(SUPERUSER_CONNECTIONS),
-  });
-  address = petstore.toAddress([petstore.toHost(cluster)]);
-  replicas = await petstore.startReplicas(Array(petstore.REPLICAS).fill(address));
-});
-
-after(async () => {
-  await replicas?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+  }),
+);
+const address = petstore.toAddress([petstore.toHost(cluster)]);
+const replicas = stack.use(await petstore.startReplicas(Array(petstore.REPLICAS).fill(address)));
 
 const asSuperuser = (sql: string) => queryOnce(cluster.url('petstore'), sql);
 

@@ -4,32 +4,23 @@ import assert from 'node:assert/strict';
 import { chownSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createCertificate } from '../support/certificate.ts';
 import { type Cluster, findAccount, queryOnce } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import * as petstore from './petstore.ts';
 
 /** A connection takes five round trips and more: longer than the default of --database-timeout. */
 const DELAY_MS = 100;
 const RUN = { cwd: tmpdir() };
 
-let cluster: Cluster;
-let proxy: TestProxy;
-let address: string;
-
-before(async () => {
-  cluster = await petstore.startDatabase();
-  await startTls(cluster);
-  proxy = await startProxy(petstore.toAddress([petstore.toHost(cluster)]), DELAY_MS);
-  address = `${proxy.address}?sslmode=require`;
-});
-
-after(async () => {
-  await proxy?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const cluster = stack.use(await petstore.startDatabase());
+await startTls(cluster);
+const proxy = stack.use(await startProxy(petstore.toAddress([petstore.toHost(cluster)]), DELAY_MS));
+const address = `${proxy.address}?sslmode=require`;
 
 async function startTls({ folder, url }: Cluster): Promise<void> {
   const data = join(folder, 'data');

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { RIGHTS } from '../../src/storage/tables.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { OLDER_LAYOUT } from '../support/older-store.ts';
-import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
+import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startService } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import * as petstore from './petstore.ts';
@@ -18,22 +18,17 @@ const DOCUMENT = readFileSync(new URL('../../docs/postgresql.md', import.meta.ur
 /** The grants for a service. */
 const GRANTS = /^grant usage on schema public [^`]+/m.exec(DOCUMENT)?.[0] ?? '';
 
-let cluster: Cluster;
-let address: string;
+const cluster = await startCluster();
+after(() => cluster[Symbol.asyncDispose]());
+const address = cluster.url().replace('//postgres@', '//petstore@');
 
 const asOwner = (sql: string) => queryOnce(cluster.url(), sql);
 const run = (...args: string[]) =>
   runProgram([...args, '--database', address], { cwd: cluster.folder });
 const serve = () => run('serve', '--port', '0');
 
-before(async () => {
-  cluster = await startCluster();
-  address = cluster.url().replace('//postgres@', '//petstore@');
-  await (await openStore(cluster.url(), { create: true })).close();
-  await asOwner('create role petstore login');
-});
-
-after(() => cluster?.[Symbol.asyncDispose]());
+await (await openStore(cluster.url(), { create: true })).close();
+await asOwner('create role petstore login');
 
 test('rights › the documented grants › are enough to serve and to purge', async () => {
   await asOwner(GRANTS);
