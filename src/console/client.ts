@@ -4,7 +4,7 @@ import { PetstoreClient, type PetstoreClientOptions } from '../../client/petstor
 import { getElement } from './elements.ts';
 import { findKey } from './session.ts';
 
-const NO_ANSWER = 'no answer: see whether the service runs, then try again';
+const NO_ANSWER = 'no answer: see whether the service runs';
 
 /** A client with the key of this moment. @param place the id of the element that shows its last request. */
 export function createClient(

@@ -300,7 +300,7 @@ describePages('console, list', start, (test, stage) => {
     await held[0]?.abort();
     const retry = page.getByRole('button', { name: 'Try again' });
     await retry.waitFor();
-    await answer.getByText('no answer: see whether the service runs, then try again').waitFor();
+    await answer.getByText('no answer: see whether the service runs', { exact: true }).waitFor();
     // Its rows are still those of the last filter.
     assert.deepEqual(await look(), ['true', true, true, '0.3s']);
     await page.unrouteAll();
