@@ -15,11 +15,12 @@ const WITH_ANOTHER_KEY =
 /** Resolves to the result in words. Sent again with the same key, the file adds only what it did not add before. */
 export async function sendPets(file: PetFile, signal: AbortSignal): Promise<string> {
   const { length } = file.pets;
-  const counts = { added: 0, known: 0, removed: 0 };
+  const counts = { added: 0, replayed: 0, removed: 0 };
   const count = () => {
-    const { added, known, removed } = counts;
-    const there = known === 0 ? '' : `; already there: ${known}`;
-    return `${added} of ${length} added${there}${removed === 0 ? '' : `; removed since: ${removed}`}.`;
+    const { added, replayed, removed } = counts;
+    const earlier = replayed === 0 ? '' : `, ${replayed} of them by earlier requests`;
+    const gone = removed === 0 ? '' : `; removed since: ${removed}`;
+    return `${added + replayed} of ${length} added${earlier}${gone}.`;
   };
   const warn = (event: BeforeUnloadEvent) => event.preventDefault();
   window.addEventListener('beforeunload', warn);
@@ -29,7 +30,7 @@ export async function sendPets(file: PetFile, signal: AbortSignal): Promise<stri
       const outcome = findOutcome(answer);
       if (outcome !== undefined) counts[outcome] += 1;
       const words = outcome === undefined ? `, answered ${answer.status}` : '';
-      showProgress(counts.added + counts.known + counts.removed, length, words);
+      showProgress(counts.added + counts.replayed + counts.removed, length, words);
     });
   } catch (cause) {
     const isKeyRefused = [401, 403].includes(Object(cause).status);
@@ -45,12 +46,10 @@ export async function sendPets(file: PetFile, signal: AbortSignal): Promise<stri
 }
 
 /** What an answer says of its pet; undefined if the pet is sent again, or refused. */
-function findOutcome({ request, status, headers }: ClientResponse) {
+function findOutcome({ status, headers }: ClientResponse) {
   if (status === 410) return 'removed';
   if (status !== 201) return undefined;
-  // A replay after the first try repeats an answer that was lost.
-  const isKnown = request.tries === 1 && headers.get('idempotency-replayed') === 'true';
-  return isKnown ? 'known' : 'added';
+  return headers.get('idempotency-replayed') === 'true' ? 'replayed' : 'added';
 }
 
 async function sendAll(
