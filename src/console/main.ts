@@ -25,10 +25,10 @@ const petPanel = new PetPanel();
 const petAdder = new PetAdder();
 const fileAdder = new FileAdder();
 
-/** Runs an action. Its error is shown in its place; a refused key is shown beside the key. */
-function attempt(place: HTMLElement, act: () => Promise<unknown>): void {
+/** Runs an action to its end. Its error is shown in its place; a refused key is shown beside the key. */
+function attempt(place: HTMLElement, act: () => Promise<unknown>): Promise<unknown> {
   showMessage(place, '');
-  act().catch((error: Error) => {
+  return act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
     const isKeyRefused = [error, error.cause].some((each) => Object(each).status === 401);
     if (isKeyRefused) forgetKey();
@@ -118,7 +118,11 @@ onSubmit(findForm, async () => {
 });
 onSubmit(addForm, async () => petList.addFirst(await petAdder.add()));
 onSubmit(fileForm, async () => {
-  await fileAdder.add();
+  await attempt(fileForm, () => fileAdder.add());
+  // The key was refused: this is told beside the key.
+  if (!isOpen()) return;
+  // A person may have closed it meanwhile.
+  if (!fileDialog.open) fileDialog.showModal();
   attempt(listForm, () => petList.reload());
 });
 // The second click of a double click would meet the button that the first one shows: Stop is where Add was.

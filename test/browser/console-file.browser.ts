@@ -11,6 +11,7 @@ import {
   holdRequests,
   isWarning,
   listPets,
+  readColumn,
   readDownload,
   shortenTimers,
   toFile,
@@ -437,6 +438,33 @@ describePages('console, add many', start, (test, stage) => {
     await addUntil(/^3 of 4 added, 1 of them by earlier requests; removed since: 1\.$/);
     await addUntil(/^3 of 4 added, 3 of them by earlier requests; removed since: 1\.$/);
     assert.deepEqual(await countAdded('Gone'), { pets: 3, names: 3 });
+  });
+
+  test('console, add many › in a dialog that is closed meanwhile › shows the dialog again at the end, before the pets', {
+    start: () => startService([], { cwd: createProcessFolder() }),
+  }, async (page) => {
+    const dialog = page.getByRole('dialog', { name: 'Add pets from a file' });
+    const refusal = { code: 'forbidden', message: 'may only read', status: 403 };
+    let held: Route[] = [];
+    await page.route('**/v1/pets', (route: Route) =>
+      isFirst(route, 2) ? route.continue() : held.push(route),
+    );
+    await addFile(page, createCsv('Closed', 3));
+    await page.getByText('2 of 3').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await held[0]?.fulfill({ status: 403, json: refusal });
+    await dialog.getByText('may only read').waitFor();
+    const first = await readColumn(page, '2 pets', 2);
+    assert.deepEqual(first.sort(), ['Closed 0', 'Closed 1']);
+    held = [];
+    await addFile(page, createCsv('Closed', 3));
+    await page.getByText('2 of 3').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await held[0]?.continue();
+    await dialog.getByText('3 of 3 added, 2 of them by earlier requests.').waitFor();
+    assert.equal((await readColumn(page, '3 pets', 2)).at(-1), 'Closed 2');
   });
 
   test('console, add many › stopped while it looks into the store › shows nothing, and takes the next file', async (page) => {
