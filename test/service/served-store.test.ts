@@ -81,7 +81,8 @@ for (const [what, awayAt, seconds, isPrinted] of [
 test('requireKey › no key, a key of staging, a key, a revoked key › only a store without a key of production is not ready', async () => {
   await using store = await openStore(database, { create: true });
   await requireKey(store, options).check();
-  const { check } = requireKey(store, { ...options, environment: 'production' });
+  const production = { ...options, environment: 'production' } as const;
+  const { check } = requireKey(store, production);
   for (const environment of ['staging', 'production'] as const) {
     await assert.rejects(check(), /^PetstoreError: the store has no production key$/);
     await store.keys.add(createNewKey({ environment }));
@@ -89,6 +90,8 @@ test('requireKey › no key, a key of staging, a key, a revoked key › only a s
   await check();
   await store.keys.revoke(2, 1);
   await check();
+  // A start after this finds the revoked key alone.
+  await requireKey(store, production).check();
 });
 
 /** Resolves when the service stops: before the last answer is given. */
