@@ -94,7 +94,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   '…; it is not known': [
     'The answer of the database to the commit is lost.',
     KEYS,
-    'Look as the message says, before you run it again.',
+    'When writes are confirmed again, look as the message says.',
   ],
   '…; nothing was': ['The command was refused or stopped.', HELP, 'The store is as before.'],
   'the store to copy to is not empty': ['It has pets or keys.', KEYS, 'Name an empty store.'],

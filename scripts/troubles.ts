@@ -342,7 +342,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   'is locked by another process': [
     'Another process holds a lock.',
     ACTIVITY,
-    'Wait for its end, or end it.',
+    'Wait for its end. End it only if it waits for no standby.',
   ],
   'is stopping or starting': ['The server restarts.', SERVER, 'Wait; the service recovers.'],
   'ended the session': ['The command was stopped for 10 s.', SERVER, 'Run it again.'],

@@ -91,9 +91,10 @@ export async function withProgress(
   const progress = new Progress();
   let timer: NodeJS.Timeout | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
+  // A commit that waits for a standby is seen by nobody, and is done later.
   const describe = (done = verb ?? 'done') =>
     progress.isCommitting
-      ? `it is not known whether anything was ${done}: in the same store, ${progress.look}`
+      ? `it is not known whether anything was ${done}: when the database confirms writes again, in the same store, ${progress.look}`
       : `nothing was ${done}`;
   const end = (signal: NodeJS.Signals) => {
     say(`stopped: ${describe()}`);

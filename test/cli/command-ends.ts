@@ -80,7 +80,8 @@ export interface Row {
   readonly ifNot: RegExp;
 }
 
-const NOT_KNOWN = /it is not known whether anything was \w+: in the same store, /;
+const NOT_KNOWN =
+  /it is not known whether anything was \w+: when the database confirms writes again, in the same store, /;
 const NO_FILE = /^$/;
 const ROWS = Object.entries(ENDS);
 export const WRITES: readonly Row[] = ROWS.flatMap(([name, { writes = [] }]) =>
@@ -91,7 +92,10 @@ export const WRITES: readonly Row[] = ROWS.flatMap(([name, { writes = [] }]) =>
       .replace(/ 1$/, '')
       .replace(' 1 ', ' IDS ')
       .replace(/\S+\.csv/, 'FILE');
-    const phrase = /^(?:copy|migrate)/.test(command) ? 'the same command' : words;
+    const again = command.startsWith('migrate') && 'the same command says that nothing is left';
+    const copy =
+      command.startsWith('copy') && 'the same command again is refused, as not empty or locked,';
+    const phrase = again || copy || words;
     const told = new RegExp(`${NOT_KNOWN.source}.*${phrase}.*\\n$`);
     return { title, command, store, look, told, ifDone, ifNot };
   }),

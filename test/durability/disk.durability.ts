@@ -209,7 +209,7 @@ test('a disk that does not sync › under a commit › is not known: after a cra
   const cwd = createProcessFolder();
   const refused = await runProgram(args, { cwd, within });
   const told =
-    'it is not known whether anything was done: in the same store, pets export has a new pet of this name if so';
+    'it is not known whether anything was done: when the database confirms writes again, in the same store, pets export has a new pet of this name if so';
   assertRefused(
     refused,
     1,

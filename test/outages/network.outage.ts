@@ -139,7 +139,7 @@ test('an import › whose commit gets no answer › is told as not known, and it
   network.mend();
   assert.equal(signal, 'SIGINT');
   const [, list = '', remove = ''] =
-    /: in the same store, (pets list \S+ \d+) shows .+, and (pets remove \S+) removes them\n$/.exec(
+    /, in the same store, (pets list \S+ \d+) shows .+, and (pets remove \S+) removes them\n$/.exec(
       stderr,
     ) ?? [];
   assert.match((await runProgram(list.split(' '), inNetwork)).stdout, /Rex/);

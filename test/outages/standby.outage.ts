@@ -109,9 +109,18 @@ const SILENT_MS = 6_000;
 const REX = { name: 'Rex', categoryId: 1n };
 
 /** Commands that wait for the standby at their end, are stopped there, and what they tell. */
+const MAKE_KEY = 'keys create --name new --environment staging --database';
+const COPY = 'copy --from sqlite:from.db --to';
+const LOOK_LATER = /is not known .*: when the database confirms writes again, in the same store, /;
 const HELD = [
-  ['import', 'imported', 'pets import one.ndjson', /^stopped: nothing was imported/],
-  ['key', 'stopped', 'keys create --name new --environment staging', /^stopped: .*not known/],
+  ['imported', 'pets import one.ndjson --database', /^stopped: nothing was imported/],
+  ['stopped', MAKE_KEY, /^stopped: .*not known/],
+  ['keyed', MAKE_KEY, new RegExp(`${LOOK_LATER.source}keys list shows a new key if so`)],
+  [
+    'copied',
+    COPY,
+    new RegExp(`${LOOK_LATER.source}the same command again is refused, as not empty`),
+  ],
 ] as const;
 
 for (const [what, silence, speak] of [
@@ -134,11 +143,14 @@ for (const [what, silence, speak] of [
     const options = { create: true, databaseConnections: CONNECTIONS, databaseTimeout: 0.9 };
     await using store = await openStore(primary.url(), options);
     await until(() => store.pets.add(REX).then(Boolean, () => false));
-    for (const name of ['late', 'stopped', 'imported']) {
+    const cwd = createProcessFolder();
+    await using source = await openStore(`sqlite:${cwd}/from.db`, options);
+    await source.pets.add(REX);
+    for (const name of ['late', ...HELD.map(([database]) => database)]) {
       await queryOnce(primary.url(), `create database ${name}`);
+      // In the store of the creates, they would wait for their locks.
+      if (!/late|stopped/.test(name)) await (await openStore(primary.url(name), options)).close();
     }
-    // In the store of the creates, it would wait for their locks.
-    await (await openStore(primary.url('imported'), options)).close();
     const count = async () => {
       const sql = "select from pg_stat_activity where application_name = 'petstore'";
       return (await queryOnce(primary.url(), sql)).rowCount ?? Number.NaN;
@@ -172,22 +184,27 @@ for (const [what, silence, speak] of [
     // Its connection stays open for as long as the standby is silent.
     const add = ['pets', 'add', '--name', 'Rex', '--category-id', '1'];
     const inStore = ['--database', primary.url()];
-    const cwd = createProcessFolder();
     await writeFile(`${cwd}/one.ndjson`, '{"name":"Rex","categoryId":1}');
     const adding = await within(runProgram([...add, ...inStore], { cwd }));
     assert.equal(adding.status, 1);
     assert.match(adding.stderr, /does not confirm/);
     const starting = openStore(primary.url('late'), { create: true, startTimeout: 1 });
     await assert.rejects(within(starting), { message: UNCONFIRMED });
-    for (const [name, database, args, told] of HELD) {
-      const at = ['--database', `${primary.url(database)}?application_name=${name}`];
-      await using program = startProgram([...args.split(' '), ...at], { cwd });
-      const held = `select from pg_stat_activity
-        where wait_event = 'SyncRep' and query = 'commit' and application_name = '${name}'`;
+    for (const [database, line, told] of HELD) {
+      const at = `${primary.url(database)}?application_name=${database}`;
+      await using program = startProgram([...line.split(' '), at], { cwd });
+      const held = `select from pg_stat_activity where wait_event = 'SyncRep'
+        and query ~ '^(commit|insert into api_keys)' and application_name = '${database}'`;
       await until(async () => (await queryOnce(primary.url(), held)).rowCount === 1);
       program.process.kill('SIGTERM');
       assert.match((await within(program.finished)).stderr, told);
     }
+    const run = (line: string, database: string) =>
+      runProgram([...line.split(' '), primary.url(database)], { cwd });
+    const listKeys = async () => (await run('keys list --database', 'keyed')).stdout;
+    assert.doesNotMatch(await listKeys(), /new/);
+    const locked = 'the store to copy to: the database is locked by another process';
+    assertRefused(await run(COPY, 'copied'), 1, `${locked}; nothing was copied`);
     await speak(primary, standby);
     const since = performance.now();
     await until(() => store.pets.add(REX).then(Boolean, () => false));
@@ -200,5 +217,7 @@ for (const [what, silence, speak] of [
     assert.ok(most <= 2 * CONNECTIONS, `${most} connections`);
     assert.ok(returnMs < 2_000, `back after ${returnMs} ms`);
     await until(async () => (await count()) <= CONNECTIONS);
+    await until(async () => /new/.test(await listKeys()));
+    assert.match((await run(COPY, 'copied')).stderr, /is not empty.*; nothing was copied/);
   });
 }

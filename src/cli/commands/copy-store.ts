@@ -37,7 +37,7 @@ export function addCopy(program: Command): void {
 
 async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
   await withProgress('copied', async (progress) => {
-    progress.look = 'the same command again is refused as not empty if so';
+    progress.look = 'the same command again is refused, as not empty or locked, if so';
     const onPets = (count: number) => progress.add(count);
     const onCommit = () => {
       progress.isCommitting = true;
