@@ -366,7 +366,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   'cannot be written': [
     'Files of another user, or a disk that is read-only.',
     FILES,
-    'Run `chown` for the user of the service.',
+    'Run `chown` for the user of the service, or repair the disk.',
   ],
   'cannot grow: the disk is full': [
     'A disk is full.',
@@ -374,9 +374,9 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Make room; creates then work again.',
   ],
   'cannot be read or written': [
-    'The disk fails.',
+    'The disk fails, or became read-only.',
     'journalctl -k',
-    'Restore a backup on another disk.',
+    'Run `petstore backup` onto another disk. If it fails, restore a backup.',
   ],
   'is without its -wal file': [
     'Only one of two files was moved.',

@@ -16,7 +16,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertRefused, runProgram, startProgram, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
-import { fill, mountDisk, mountExfat } from '../support/small-disk.ts';
+import { failDisk, fill, mountDisk, mountExfat, mountFailingDisk } from '../support/small-disk.ts';
 import { createDatabase } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -217,6 +217,40 @@ test('a disk that does not sync › under a commit › is not known: after a cra
   );
   for (const end of ['', '-wal']) copyFileSync(file + end, join(cwd, `petstore.db${end}`));
   assert.match((await runProgram(['pets', 'export'], { cwd })).stdout, /Mia/);
+});
+
+test('a disk that became read-only › under a service on SQLite › has all pets for a backup onto another disk', async () => {
+  const cwd = createProcessFolder();
+  const disk = join(cwd, 'disk');
+  using _mounted = mountFailingDisk(disk);
+  const database = ['--database', `sqlite:${join(disk, 'petstore.db')}`];
+  await using service = await startService(database, { cwd });
+  const client = createClient({ key: service.key, ports: [service.port] }, createHistory());
+  let count = 0;
+  const create = () => client.create(client.plan(`pet ${count}`), false);
+  while (count < BEFORE && (await create())) count += 1;
+  failDisk(disk);
+  while (await create()) count += 1;
+  await until(() => {
+    try {
+      writeFileSync(join(disk, 'probe'), '');
+      return false;
+    } catch (error) {
+      return Object(error).code === 'EROFS';
+    }
+  });
+  await create();
+  const told = 'cannot be read or written: the disk reports an error';
+  await until(() => service.output.stderr.includes(told));
+  const backUp = async (name: string) => {
+    const { status, stderr } = await runProgram(['backup', name, ...database], { cwd });
+    assert.equal(status, 0, stderr);
+    assert.ok(readRows(join(cwd, name)).length >= count);
+  };
+  await backUp('beside.db');
+  service.process.kill('SIGTERM');
+  await service.finished;
+  await backUp('after.db');
 });
 
 const PET = '{"id":1,"name":"Rex","categoryId":3}\n';
