@@ -12,7 +12,7 @@ export type PetstoreClientErrorCode =
   | 'invalid_answer'
   | 'inexact_integer';
 
-/** Each failure of a call, except a wrong option or integer, and the end by its signal. */
+/** Each failure, except a `TypeError`, an error of `apiKey`, `onRequest` or `onResponse`, and the reason of a signal. */
 export class PetstoreClientError extends Error {
   override readonly name = 'PetstoreClientError';
   readonly code: PetstoreClientErrorCode;

@@ -74,6 +74,7 @@ for (const [end, path, options, error] of [
   ['a fetch that heeds no signal', 'pets', { ...LATE, fetch: hang }, { code: 'timed_out' }],
   ['half an answer in time', 'half', { ...LATE, onAnswer: reach }, { code: 'timed_out' }],
   ['no key', 'pets', { apiKey: () => '' }, { name: 'TypeError' }],
+  ['apiKey that throws', 'pets', { apiKey: fail }, { name: 'RangeError' }],
   ['onRequest that throws', 'pets', { onRequest: fail }, { name: 'RangeError' }],
   ['onResponse that throws', 'pets', { onResponse: fail }, { name: 'RangeError' }],
   ['the signal in apiKey', 'pets', { apiKey: hang }, LEFT],
