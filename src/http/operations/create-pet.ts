@@ -18,7 +18,7 @@ export const createPet = defineOperation({
   parameters: {
     'Idempotency-Key': {
       place: 'header',
-      description: `Names this create, so that sending it again adds nothing. For ${IDEMPOTENCY_MS / 3_600_000} h, the same key with the same pet has the same answer. With another pet it is a 422. Each API key has names of its own.`,
+      description: `Names this create, so that sending it again adds nothing. For ${IDEMPOTENCY_MS / 3_600_000} h, the same key with the same pet answers with that pet as it is now, or 410 if it was removed. With another pet it is a 422, while the pet is there. Each API key has names of its own.`,
       isBeta: true,
       schema: { type: 'string', minLength: 1, maxLength: LENGTH_MAX, pattern: KEY.source },
       parse(value: string | undefined): string | undefined {
