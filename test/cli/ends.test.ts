@@ -9,9 +9,8 @@ import { READS, withStore } from '../../src/cli/with-store.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { listCommands } from '../support/command.ts';
-import { startProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until, within } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { ENDS, FILES, WRITES } from './command-ends.ts';
 import { testOnPostgres } from './ends-on-postgres.ts';
 import { testOnSqlite } from './ends-on-sqlite.ts';
@@ -24,15 +23,6 @@ const ON_SQLITE = /^(?:pets import new\.csv$|keys create .*new store$|copy .*new
 
 test('the table of ends › has each command', () => {
   assert.deepEqual(listCommands(createProgram()).sort(), Object.keys(ENDS).sort());
-});
-
-test('pets generate › a signal comes while it prints › ends it', async () => {
-  const cwd = createProcessFolder();
-  await using program = startProgram(['pets', 'generate', '--count', '1000000000'], { cwd });
-  await until(() => program.output.stdout !== '');
-  program.process.kill('SIGINT');
-  const { signal, stderr } = await within(program.finished);
-  assert.deepEqual([signal, stderr], ['SIGINT', '']);
 });
 
 test('pets remove --dry-run › a signal comes › says that nothing was done', async (t) => {

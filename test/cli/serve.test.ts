@@ -66,7 +66,7 @@ test('serve › a wrong address, a wrong environment, a file that may come › e
   ] as const) {
     const args = ['serve', '--port', '0', '--database', database];
     const env = { USER: '', USERNAME: '' };
-    const { status, stderr } = await runProgram(args, { cwd, env });
+    const { status, stderr } = await runCommand(args, { cwd, env });
     assert.match(stderr, line);
     assert.equal(status, expected, database);
   }

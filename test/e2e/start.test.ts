@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
-import { runCommand } from '../support/command.ts';
 import { runCurl } from '../support/curl.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
-import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
+import { readFacts, readStart, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
@@ -93,15 +92,6 @@ test('start in production, by deploy/env.example › no key yet › says how to 
     const answer = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal(answer.status, status);
   }
-});
-
-test('a command › nobody reads its output any more › does its work and exits with 0', async () => {
-  const within = ['bash', '-c', 'set -o pipefail; "$0" "$@" 2>&1 | true'];
-  const database = `sqlite:${cwd}/unread.db`;
-  const args = ['pets', 'add', '--name', 'unread', '--category-id', '1', '--database', database];
-  assert.equal((await runProgram(args, { cwd, within })).status, 0);
-  const { stdout } = await runCommand(['pets', 'list', '--database', database], { cwd });
-  assert.match(stdout, / unread /);
 });
 
 test('serve › a burst of connections while it is busy › keeps all, so that none must try again', {
