@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -140,34 +140,35 @@ for (const file of ['store.db', 'link', 'real.db', 'real.db-wal']) {
   });
 }
 
-test('pets export › to a socket, or a device that is full › fails, and the place stays', async () => {
+test('pets export › to a socket, an open file, or a device that is full › fails, and the place stays', async () => {
   const inner = createProcessFolder();
-  const [full, socket] = ['full.csv', 'socket.csv'].map((name) => join(inner, name));
+  const [full, socket, file] = ['full', 'socket', 'open'].map((name) => join(inner, name));
   const server = createServer().listen(socket);
   await once(server, 'listening');
   await symlink('/dev/full', full ?? '');
-  const write = (file = '') => writePets({ file }, iterate(MANY));
-  await refuses(
-    () => write(socket),
-    /socket\.csv is a socket, a disk or an open file: name a file, or -$/,
-  );
+  await using opened = await open(file ?? '', 'a');
+  await opened.write('old');
+  const write = (to = '') => writePets({ file: to, format: 'csv' }, iterate(MANY));
+  for (const place of [socket, `/dev/fd/${opened.fd}`, `/proc/self/fd/${opened.fd}`]) {
+    const message = `${place} is a socket, a disk or an open file: name a file, or -`;
+    await refuses(() => write(place), message);
+  }
   await assert.rejects(write(full), { code: 'ENOSPC' });
-  assert.deepEqual(await readdir(inner), ['full.csv', 'socket.csv']);
+  assert.deepEqual(await readdir(inner), ['full', 'open', 'socket']);
+  assert.equal(await readFile(file ?? '', 'utf8'), 'old');
   server.close();
 });
 
-for (const file of ['/dev/stderr', '/dev/fd/3', '/proc/self/fd/2']) {
-  test(`pets export › to ${file}, a file that the shell has open › is refused, and the file goes on`, async () => {
-    const cwd = createProcessFolder();
-    await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '1'], { cwd });
-    const within = ['sh', '-c', 'exec 3>> got; echo old >&3; "$@" 2>&3', 'sh'];
-    const args = ['pets', 'export', file, '--format', 'ndjson'];
-    const { status } = await runProgram(args, { cwd, within });
-    const told = `${file} is a socket, a disk or an open file: name a file, or -`;
-    assert.equal(await readFile(join(cwd, 'got'), 'utf8'), `old\npetstore: ${told}\n`);
-    assert.equal(status, 1);
-  });
-}
+test('pets export › to /dev/stderr, a file that the shell has open › is refused, and the file goes on', async () => {
+  const cwd = createProcessFolder();
+  await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '1'], { cwd });
+  const within = ['sh', '-c', 'exec 2>> got; echo old >&2; "$@"', 'sh'];
+  const args = ['pets', 'export', '/dev/stderr', '--format', 'ndjson'];
+  const { status } = await runProgram(args, { cwd, within });
+  const told = '/dev/stderr is a socket, a disk or an open file: name a file, or -';
+  assert.equal(await readFile(join(cwd, 'got'), 'utf8'), `old\npetstore: ${told}\n`);
+  assert.equal(status, 1);
+});
 
 /** As many pets as are asked for, and how many that were. */
 function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
