@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { getAdmin } from '../support/metrics.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
@@ -70,6 +71,16 @@ test('serve › a wrong address, a wrong environment, a file that may come › e
     assert.match(stderr, line);
     assert.equal(status, expected, database);
   }
+});
+
+test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {
+  const database = `sqlite:${createProcessFolder()}/refused.db`;
+  const add = 'pets add --name Rex --category-id 1 --database'.split(' ');
+  assert.equal((await runCommand([...add, database], { cwd })).status, 0);
+  const refuse = "begin select raise(abort, 'no'); end";
+  await runBeside(database, `create trigger refuse before insert on api_keys ${refuse}`);
+  const serve = 'serve --port 0 --admin-port 0 --log-level silent --database'.split(' ');
+  assert.equal((await runCommand([...serve, database], { cwd })).status, 1);
 });
 
 const PORT = 'port BUSY is in use: npm start -- --port NEXT (or PETSTORE_PORT=NEXT)';

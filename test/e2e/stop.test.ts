@@ -9,7 +9,7 @@ import { createEmptyDatabase, holdInSession } from '../support/empty-database.ts
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { importing, type RunningService, startProgram, startService } from '../support/program.ts';
-import { openConnection } from '../support/socket.ts';
+import { openConnection, untilRefused } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 
@@ -69,12 +69,7 @@ describe('stop', { concurrency: 3 }, () => {
     const open = CONNECTIONS + 3;
     await until(async () => sum(await readMetrics(service), 'petstore_http_connections') === open);
     service.process.kill('SIGTERM');
-    await until(() =>
-      fetch(`${service.url}/readyz`).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await untilRefused(service.port);
     assert.equal(await silent.readToEnd(), '');
     for (const each of idle) assert.match(await each.readToEnd(), /^HTTP\/1\.1 200 OK\r\n/);
     assert.equal(service.process.exitCode, null);

@@ -22,7 +22,7 @@ import {
   startService,
 } from '../support/program.ts';
 import { send } from '../support/request.ts';
-import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
+import { type Answer, getFreePort, openConnection, untilRefused } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -64,17 +64,6 @@ const start = (database: string, ...args: readonly string[]) =>
 /** On a connection of its own, so that the next worker answers. */
 function ask({ port }: RunningService, path: string, key = ''): Promise<Answer> {
   return send(port, { path, headers: { authorization: `Bearer ${key}`, connection: 'close' } });
-}
-
-/** Resolves when nothing listens there. */
-function untilRefused(port: number): Promise<void> {
-  const ask = () => send(port, { path: '/livez', headers: { connection: 'close' } });
-  return until(() =>
-    ask().then(
-      () => false,
-      () => true,
-    ),
-  );
 }
 
 /** The head of a create with that body. */

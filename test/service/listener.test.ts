@@ -9,6 +9,7 @@ import type { OptionRow } from '../../src/option.ts';
 import { startAdmin, startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { SERVE_OPTIONS, type ServeOptions } from '../../src/service/serve-options.ts';
+import { requireKey } from '../../src/service/served-store.ts';
 import {
   describeFirstKey,
   describeService,
@@ -17,7 +18,10 @@ import {
 } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
-import { openConnection, sendUntilUnread } from '../support/socket.ts';
+import { holdInSession } from '../support/empty-database.ts';
+import { sum } from '../support/metrics.ts';
+import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
+import { openConnection, sendUntilUnread, untilRefused } from '../support/socket.ts';
 import { until, within } from '../support/until.ts';
 
 /** What cuts the connections 10 s after a stop: only a test calls it, since a busy machine may need this time. */
@@ -46,26 +50,16 @@ async function start(more: Partial<ServeOptions> = {}) {
     ...Object.fromEntries(defaults),
     ...{ database: 'sqlite::memory:', port: 0, adminPort: 0, ...more },
   };
-  const store = await openStore(options.database, { create: true });
+  const store = await openStore(options.database, { ...options, create: true });
   const key = await addKey(store, { environment: 'staging' });
   const openedLog = { log, say: log.info, countDropped: () => 0, close: async () => true };
-  const service = await startListener(options, store, openedLog, () => false);
+  const served = requireKey(store, options);
+  const service = await startListener(options, served, openedLog, () => false);
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n`;
   return {
     ...{ options, store, service, key, lines, log, head },
     [Symbol.asyncDispose]: () => store.close(),
   };
-}
-
-/** Resolves when the service takes no new connection. */
-function untilRefused(port: number): Promise<void> {
-  const livez = `http://127.0.0.1:${port}/livez`;
-  return until(() =>
-    fetch(livez).then(
-      () => false,
-      () => true,
-    ),
-  );
 }
 
 const hasIpv6 = Object.values(networkInterfaces())
@@ -139,6 +133,30 @@ test('listener › stopped while a request never ends › cuts it after 10 s', a
   assert.equal(connection.socket.closed, false);
   cut?.();
   await within(stopping);
+});
+
+test('metrics of a service › PostgreSQL does not answer, then ends all connections › petstore_ready is 0 long before /readyz is 503, and these are counted as broken', {
+  skip: NO_SESSIONS,
+}, async () => {
+  await using database = await createTestDatabase();
+  await using started = await start({ database: database.address, databaseTimeout: 60 });
+  const { service } = started;
+  const read = async (name: string) => sum((await service.readMetrics?.()) ?? '', name);
+  {
+    await using _held = await holdInSession(database, 'lock table pets');
+    let isChecked = false;
+    const checked = fetch(`http://127.0.0.1:${service.port}/readyz`).finally(() => {
+      isChecked = true;
+    });
+    checked.catch(() => undefined);
+    assert.equal(await within(read('petstore_ready')), 0);
+    assert.equal(isChecked, false);
+  }
+  await until(async () => (await read('petstore_ready')) === 1);
+  assert.ok((await read('petstore_database_connections')) >= 1);
+  await endSessions(database.address);
+  await until(async () => (await read('petstore_database_broken_connections_total')) > 0);
+  await service.stop();
 });
 
 test('admin listener › stopped while a scrape never ends › cuts it at once', async () => {

@@ -113,6 +113,15 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** Resolves when nothing listens on the port of 127.0.0.1 any more. */
+export function untilRefused(port: number): Promise<void> {
+  return until(async () => {
+    using connection = openConnection(port);
+    const [connected] = await Promise.allSettled([once(connection.socket, 'connect')]);
+    return connected.status === 'rejected';
+  });
+}
+
 /** A free port of 127.0.0.1, below those that Linux and macOS give to port 0 and to clients: so none of these takes it. */
 export async function getFreePort(): Promise<number> {
   const server = createServer();
