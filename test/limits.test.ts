@@ -139,7 +139,7 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     return next === 1n ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
   }),
   BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
-  LOG_UNITS_MAX: elsewhere('service/log-writer', 'keeps 8 MiB, drops the newest lines'),
+  LOG_UNITS_MAX: elsewhere('service/log', 'keeps 8 MiB, drops the newest lines'),
   LABELS_MAX: elsewhere('service/metrics', 'more keys than have a label each'),
   DRAIN_MS_MAX: elsewhere('service/listener', 'a request never ends › cuts it after 10 s'),
   WORKER_STOP_MS_MAX: elsewhere('service/workers', 'is killed after 13 s, and not before'),

@@ -22,18 +22,19 @@ async function petstore(...args: readonly string[]): Promise<void> {
 
 async function assertPrivate(...files: readonly string[]): Promise<void> {
   for (const file of files) {
-    const { mode } = await stat(join(cwd, file));
-    assert.equal((mode & 0o777).toString(8), '600', file);
+    const stats = await stat(join(cwd, file));
+    const expected = stats.isDirectory() ? '700' : '600';
+    assert.equal((stats.mode & 0o777).toString(8), expected, file);
   }
 }
 
-test('files › a database, its log, a backup and exports › are their owner’s alone', {
+test('files › a database, its log, backups, their new folders and exports › are their owner’s alone', {
   skip,
 }, async () => {
   await using store = await openStore(`sqlite:${join(cwd, 'petstore.db')}`, { create: true });
   await store.pets.add(REX);
   await petstore('backup', 'backup.db');
-  await petstore('backup', '--keep', '1', '.');
+  await petstore('backup', '--keep', '1', 'new/backups');
   await petstore('pets', 'export', 'pets.ndjson');
   await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
   await writeFile(join(cwd, 'empty.db'), '');
@@ -41,9 +42,10 @@ test('files › a database, its log, a backup and exports › are their owner’
     await petstore('copy', '--from', 'sqlite:petstore.db', '--to', `sqlite:${file}`);
   }
   await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
-  const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
-  assert.equal(dated.length, 1);
-  await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db', 'empty.db');
+  const [dated = '', ...others] = await readdir(join(cwd, 'new/backups'));
+  assert.deepEqual(others, []);
+  await assertPrivate('backup.db', 'new', 'new/backups', `new/backups/${dated}`);
+  await assertPrivate('pets.ndjson', 'imported.db', 'copied.db', 'empty.db');
 });
 
 for (const command of ['keys create --name ci', 'pets import pets.csv', 'copy', 'backup']) {
