@@ -101,7 +101,7 @@ test('pets add › each field, and none but those that must be › adds exactly 
 
 test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
   const folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
-  const said = 'Pet 1 is corrected: every running service shows the change from now on.\n';
+  const said = 'Pet 1 has the given values: every running service shows them from now on.\n';
   await folder.prints(
     'update 1 --no-status --category-id 0',
     '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',

@@ -126,7 +126,7 @@ async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): P
   const pet = await pets.update(old, newPet as unknown as NewPet);
   const json = `{"was":${toPetJson(old)},"is":${toPetJson(pet)}}\n`;
   await print(options.json ? json : await toCorrectionTable([{ was: old, is: pet }]));
-  say(`Pet ${id} is corrected: every running service shows the change from now on.`);
+  say(`Pet ${id} has the given values: every running service shows them from now on.`);
 }
 
 async function getStored(pets: PetStore, id: bigint): Promise<Pet> {
