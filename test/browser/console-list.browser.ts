@@ -29,34 +29,30 @@ const PETS = 225;
 /** From the first pet on; every fifth is pending. */
 const STATUSES = ['pending', 'sold', 'sold', 'sold', 'available'] as const;
 
-async function startWith(count: number): Promise<RunningService> {
-  const started = await startService([], { cwd: createProcessFolder() });
-  for (let index = 0; index < count; index += 1) {
-    await addPet(started, { name: `Pet ${index + 1}`, categoryId: 1, status: STATUSES[index % 5] });
-  }
+const createPets = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ name: `Pet ${index + 1}`, categoryId: 1, status: STATUSES[index % 5] },
+  }));
+
+/** Starts a service whose store has these pets. */
+async function startWith(
+  pets: readonly (object | string)[],
+  cwd = createProcessFolder(),
+): Promise<RunningService> {
+  const started = await startService([], { cwd });
+  for (const pet of pets) await addPet(started, pet);
   return started;
 }
 
-const start = () => startWith(PETS);
-const startEmpty = () => startWith(0);
+const start = () => startWith(createPets(PETS));
 const TOLD = createProcessFolder();
-async function startTold(): Promise<RunningService> {
-  const started = await startService([], { cwd: TOLD });
-  for (const name of ['Rex', 'Mia']) await addPet(started, { name, categoryId: 3 });
-  return started;
-}
-async function startWide(): Promise<RunningService> {
-  const started = await startWith(60);
-  const rest = `"categoryId":-9223372036854775807,"status":"available"`;
-  await addPet(started, `{"name":"${'M'.repeat(255)}",${rest}}`);
-  return started;
-}
+const startTold = () =>
+  startWith(
+    ['Rex', 'Mia'].map((name) => ({ name, categoryId: 3 })),
+    TOLD,
+  );
+const WIDE = `{"name":"${'M'.repeat(255)}","categoryId":-9223372036854775807,"status":"available"}`;
 const ODD_NAMES = ['=1+1', '+1', '-1', '@a', "'=1", '\u0001\ufffe'];
-async function startOdd(): Promise<RunningService> {
-  const started = await startWith(0);
-  for (const name of ODD_NAMES) await addPet(started, { name, categoryId: 7 });
-  return started;
-}
 /** Names that are hard to show, each with what is shown for it, and its direction. */
 const NAMES = [
   ['مرحبا بالعالم (Rex) 5', undefined, 'rtl'],
@@ -67,11 +63,8 @@ const NAMES = [
   ['\u200b\u200d', 'U+200B U+200D', 'ltr'],
   ['\u2800'.repeat(255), `${'U+2800 '.repeat(5)}U+280…`, 'ltr'],
 ] as const;
-async function startNamed(): Promise<RunningService> {
-  const started = await startWith(0);
-  for (const [name] of NAMES) await addPet(started, { name, categoryId: 3, status: 'sold' });
-  return started;
-}
+const startNamed = () =>
+  startWith(NAMES.map(([name]) => ({ name, categoryId: 3, status: 'sold' })));
 /** That each text is whole within the width of its box, and that the marks above it cannot leave the box. */
 async function assertInBoxes(page: Page, selector: string): Promise<void> {
   const boxes = await page.evaluate(`Array.from(document.querySelectorAll('${selector}'), (each) =>
@@ -312,7 +305,7 @@ describePages('console, list', start, (test, stage) => {
   });
 
   test('console, list › a pet that is added › is the first row at once, and no second one at its end', {
-    start: () => startWith(60),
+    start: () => startWith(createPets(60)),
   }, async (page) => {
     await addInPage(page, '<i>Newest</i>');
     const first = page.locator('tbody tr').first();
@@ -328,7 +321,7 @@ describePages('console, list', start, (test, stage) => {
   });
 
   test('console, list › an empty store › says what to do next, until it has a pet', {
-    start: startEmpty,
+    start: () => startWith([]),
   }, async (page) => {
     const empty = page.getByText('There are no pets yet');
     await empty.waitFor();
@@ -379,7 +372,7 @@ describePages('console, list', start, (test, stage) => {
   });
 
   test('console, list › downloaded, with names that are formulas or have controls › is as pets export --excel writes it', {
-    start: startOdd,
+    start: () => startWith(ODD_NAMES.map((name) => ({ name, categoryId: 7 }))),
   }, async (page) => {
     await page.getByText("for spreadsheets: ' is before each name").waitFor();
     const rows = ODD_NAMES.map((name, index) => `${index + 1};'${name};7;\n`);
@@ -440,7 +433,7 @@ describePages('console, list', start, (test, stage) => {
   for (const width of [390, 1280]) {
     const view = { viewport: { width, height: 800 } };
     test(`console, list › a wide pet at ${width} px › widens no page, breaks no number, and moves no action out of view`, {
-      ...{ start: startWide, view },
+      ...{ start: () => startWith([...createPets(60), WIDE]), view },
     }, async (page) => {
       await scrollDown(page);
       await page.getByText('61 pets', { exact: true }).waitFor();

@@ -1,7 +1,6 @@
 /** The console in a real browser, against the real program. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { openWithoutStorage } from '../support/browser.ts';
 import {
   addInPage,
@@ -19,6 +18,7 @@ import {
   toFile,
   waitForList,
 } from '../support/console.ts';
+import { runCurl } from '../support/curl.ts';
 import { describePages } from '../support/page-tests.ts';
 import { startProxied } from '../support/path-proxy.ts';
 import { startService } from '../support/program.ts';
@@ -145,24 +145,15 @@ describePages('console', start, (test, stage) => {
     await page.getByLabel('Status').last().selectOption('sold');
     await submitPet(page, "<i>O'Mia</i>", ` ${INT64_MAX} `);
     await added.getByText("<i>O'Mia</i> has the id ").waitFor();
-    const [, ...cells] = await page.locator('tbody tr').first().locator('> *').allTextContents();
+    const [id, ...cells] = await page.locator('tbody tr').first().locator('> *').allTextContents();
     assert.deepEqual(cells, ["<i>O'Mia</i>", INT64_MAX, 'sold']);
     assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
     // The line of curl sends the same request: the service answers with the same pet.
     const [line = '', answer = ''] = await readRequest(page, '#add');
     assert.match(answer, /^201 in \d+ ms, X-Request-Id \S+$/);
-    const env = { ...process.env, KEY: stage.service.key };
-    // A minimal system has no curl: the shell only says what curl would get.
-    const script = `curl() { printf '%s\\0' "$@"; }\n${line}`;
-    const [to = '', ...args] = execFileSync('sh', ['-c', script], { env, encoding: 'utf8' }).split(
-      '\0',
-    );
-    const fields = args.filter((_, at) => args[at - 1] === '-H').map((field) => field.split(': '));
-    const body = args[args.indexOf('-d') + 1] ?? '';
-    const replayed = await fetch(to, { method: 'POST', headers: Object.fromEntries(fields), body });
-    assert.equal(replayed.headers.get('idempotency-replayed'), 'true');
-    const text = await replayed.text();
-    assert.ok(text.includes(`"name":"<i>O'Mia</i>","categoryId":${INT64_MAX}`), text);
+    const replayed = await runCurl(line, { KEY: stage.service.key });
+    const pet = `{"id":${id},"name":"<i>O'Mia</i>","categoryId":${INT64_MAX},"status":"sold"}`;
+    assert.deepEqual(replayed, { status: 201, body: pet });
     await refuse(page, '**/v1/pets', 'forbidden', 'the key is read-only');
     await submitPet(page, 'Rex');
     await page.locator('#add-form', { hasText: 'the key is read-only' }).waitFor();
@@ -185,8 +176,7 @@ describePages('console', start, (test, stage) => {
   });
 
   test('console › a key that is revoked while a pet is typed › leaves the pet as it was typed', async (page) => {
-    const refusal = { code: 'unauthorized', message: 'the API key is not known', status: 401 };
-    await page.route('**/v1/pets', (route) => route.fulfill({ status: 401, json: refusal }));
+    await refuse(page, '**/v1/pets', 'unauthorized', 'the API key is not known');
     await submitPet(page, 'Typed', '7');
     await assertFieldMessage(page, 'API key', /^key is not accepted/);
     await page.unrouteAll();
