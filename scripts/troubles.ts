@@ -331,7 +331,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
   'is read-only': [
     'The address leads to a standby.',
     "psql ADDRESS -c 'select pg_is_in_recovery()'",
-    'Name all servers, or promote one.',
+    'Name all servers, or promote one. To read a standby, name only it.',
   ],
   'cannot grow: its disk is full': ['The disk of PostgreSQL is full.', 'df -h', 'Make room.'],
   'has no room': [

@@ -45,49 +45,74 @@ async function collect(name: string, row: MetricRow, sources: Sources) {
   return { name, help, type, aggregator, values };
 }
 
-type Metrics = readonly { readonly type: string }[];
-
-/** The last counts of each worker, and those of all that have ended. If a sum fell, Prometheus would count it anew. */
-const lastCounts = new Map<number, Metrics>();
-let endedCounts: readonly object[] = [];
-
-/** The counts of all workers, and the gauges of those that answer in time. @throws PetstoreError `unavailable` if none does. */
-export async function readWorkers(): Promise<string> {
-  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-  const connected = workers.filter((worker) => worker.isConnected());
-  const answers = await Promise.allSettled(connected.map(ask));
-  const inTime = answers.filter((answer) => answer.status === 'fulfilled');
-  if (inTime.length === 0) throw unavailable('no worker gave its metrics in time');
-  addEndedWorkers();
-  const gauges = inTime.map(({ value }) => value);
-  return AggregatorRegistry.aggregate([...gauges, endedCounts, ...lastCounts.values()]).metrics();
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly values: readonly { readonly value: number }[];
 }
 
-function addEndedWorkers(): void {
-  for (const [id, counts] of lastCounts) {
-    if (cluster.workers?.[id] !== undefined) continue;
-    lastCounts.delete(id);
-    endedCounts = AggregatorRegistry.aggregate([endedCounts, counts]).getMetricsAsArray();
+/** Whether a value never falls. The start time is that of the newest worker. */
+const isKept = ({ name, type }: Metric) => type !== 'gauge' || name === START_TIME;
+
+/** Rounded to a part of a second that adds up exactly in any order: a sum may not fall by its rounding. */
+const toExact = (metric: Metric) => ({
+  ...metric,
+  values: metric.values.map((each) => ({
+    ...each,
+    value: Math.round(each.value * 2 ** 20) / 2 ** 20,
+  })),
+});
+
+/**
+ * Creates what reads the counts of all workers, and the gauges of those that answer in time. It keeps the last counts of
+ * each worker, and the sum of those that have ended: if a sum fell, Prometheus would count it anew. A read throws a
+ * PetstoreError `unavailable` if no worker answers in time.
+ */
+export function createWorkersReader(): () => Promise<string> {
+  const lastCounts = new Map<number, readonly object[]>();
+  let endedCounts: readonly object[] = [];
+
+  function keep(worker: Worker, metrics: readonly Metric[]): void {
+    lastCounts.set(worker.id, metrics.filter(isKept).map(toExact));
   }
+
+  function addEndedWorkers(): void {
+    for (const [id, counts] of lastCounts) {
+      if (cluster.workers?.[id] !== undefined) continue;
+      lastCounts.delete(id);
+      endedCounts = AggregatorRegistry.aggregate([endedCounts, counts]).getMetricsAsArray();
+    }
+  }
+
+  return async () => {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const connected = workers.filter((worker) => worker.isConnected());
+    const answers = await Promise.allSettled(connected.map((worker) => ask(worker, keep)));
+    const inTime = answers.filter((answer) => answer.status === 'fulfilled');
+    if (inTime.length === 0) throw unavailable('no worker gave its metrics in time');
+    addEndedWorkers();
+    const gauges = inTime.map(({ value }) => value.filter((metric) => !isKept(metric)));
+    return AggregatorRegistry.aggregate([...gauges, endedCounts, ...lastCounts.values()]).metrics();
+  };
 }
 
-/** Resolves to the gauges of the next answer, which may be a late answer to an earlier scrape. Keeps its counts. */
-async function ask(worker: Worker): Promise<Metrics> {
-  const { promise, resolve, reject } = Promise.withResolvers<Metrics>();
-  const keep = (metrics: Metrics) => {
-    lastCounts.set(
-      worker.id,
-      metrics.filter(({ type }) => type !== 'gauge'),
-    );
-    resolve(metrics.filter(({ type }) => type === 'gauge'));
+/** Resolves to the next answer, which may be a late answer to an earlier scrape. `keep` gets it while the worker lives. */
+async function ask(
+  worker: Worker,
+  keep: (worker: Worker, metrics: readonly Metric[]) => void,
+): Promise<readonly Metric[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly Metric[]>();
+  const answer = (metrics: readonly Metric[]) => {
+    keep(worker, metrics);
+    resolve(metrics);
   };
   const timer = setTimeout(reject, WORKER_ANSWER_MS_MAX);
   // The connections to the admin port bound the scrapes that listen.
   worker.setMaxListeners(0);
-  worker.once('message', keep).once('disconnect', reject);
+  worker.once('message', answer).once('disconnect', reject);
   worker.send('metrics');
   return promise.finally(() => {
     clearTimeout(timer);
-    worker.off('message', keep).off('disconnect', reject);
+    worker.off('message', answer).off('disconnect', reject);
   });
 }

@@ -49,7 +49,7 @@ export async function startWorkers(
   });
   for (let started = 1; started < count; started += 1) forkUnlessStopping();
   const registry = adminPort === undefined ? undefined : await import('./registry.ts');
-  return { port, stop: stopWorkers, readMetrics: registry?.readWorkers };
+  return { port, stop: stopWorkers, readMetrics: registry?.createWorkersReader() };
 }
 
 /** Ends all workers, also those that start. Resolves when they have ended. */

@@ -252,9 +252,9 @@ test('Authorization › a key that is revoked while its body is still coming ›
   const late = await addKey(store, { environment: 'staging' });
   const id = await findId(late);
   let findMs = 0;
-  const find = mock.fn((digest: Uint8Array) => {
+  const find = mock.fn((digest: Uint8Array, wasFound?: boolean) => {
     clock += findMs;
-    return store.keys.find(digest);
+    return store.keys.find(digest, wasFound);
   });
   const keys = { ...store.keys, find };
   await using app = await startTestApp({ store: { ...store, keys } });
@@ -278,6 +278,8 @@ test('Authorization › a key that is revoked while its body is still coming ›
   findMs = 500;
   assert.equal(await add(499, async () => {}), 201);
   assert.equal(find.mock.callCount(), 4, 'a slow store is asked once');
+  const known = find.mock.calls.map(({ arguments: [, wasFound] }) => wasFound);
+  assert.deepEqual(known, [false, true, true, true]);
   assert.equal(await add(500, () => store.keys.revoke(id, Date.now())), 401);
   assert.equal(await countPets(store.pets), before + 3);
 });

@@ -59,6 +59,12 @@ const failOnce = (seconds: number) => ({
   [toRequests('POST', 503)]: each(seconds),
 });
 
+/** A create of each minute; one of them fails. An earlier one did too, so that its series is there. */
+const failOfMany = {
+  [toRequests('POST', 201)]: each(60),
+  [toRequests('POST', 503)]: (second: number) => (second < 840 ? 1 : 2),
+};
+
 const CLOSES = { [toSeries('petstore_http_closed_connections_total')]: each(120) };
 
 /** Each 10 s, an answer with this status is slow. */
@@ -71,22 +77,26 @@ const beSlow = (status: number) => ({
   [toBucket(200, '+Inf')]: each(1),
 });
 
-const refuse = (seconds: number) => ({
-  [toRequests('GET', 401)]: each(seconds),
-  [toRequests('GET', 200)]: each(10),
+/** Nothing but requests that are refused for this reason. */
+const refuse = (reason: string) => ({
+  [toSeries('petstore_http_refusals_total', `,code="unauthorized",reason="${reason}"`)]: each(60),
+  [toRequests('GET', 401)]: each(60),
+  [toRequests('GET', 200)]: never,
+  [toRequests('POST', 201)]: never,
 });
 
 const CASES: readonly [what: string, series: Readonly<Record<string, Series>>, alert?: string][] = [
   ['nothing happens', {}],
   ['all creates fail, one in 75 s', failOnce(75), 'PetstoreRouteFails'],
   ['all creates fail, one in 4 minutes', failOnce(240), 'PetstoreRouteFails'],
+  ['one of many creates fails', failOfMany],
   ['the service crashes after each 27 s', CRASHES, 'PetstoreRestarts'],
   ['the service is upgraded, and goes back', UPGRADES],
   ['each 2 minutes a connection is closed', CLOSES, 'PetstoreConnectionsClosed'],
   ['one of ten answers is slow', beSlow(201), 'PetstoreSlow'],
   ['one of ten bodies does not come', beSlow(408)],
-  ['a bot has no key', refuse(20)],
-  ['no client has a key of the store', refuse(1), 'PetstoreMostRefused'],
+  ['a bot has no key', refuse('missing')],
+  ['no client has a key of the store', refuse('unknown'), 'PetstoreMostRefused'],
 ];
 
 for (const [what, more, alert] of CASES) {

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLog } from '../../src/service/open-log.ts';
-import { readWorkers } from '../../src/service/registry.ts';
+import { createWorkersReader } from '../../src/service/registry.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
 import { startWorkers, stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
@@ -42,6 +42,7 @@ const ENDS = `
   setInterval(() => undefined, 1_000);`;
 
 const folder = createProcessFolder();
+const readWorkers = createWorkersReader();
 
 /** A worker that runs this program, and has started. */
 async function startWorker(t: TestContext, program: string, env = {}) {
