@@ -54,8 +54,9 @@ const setReadOnly = (value: string) => `do $$ begin
   execute format('alter database %I set default_transaction_read_only = ${value}', current_database());
   end $$`;
 
+/** With whether they break a connection that is used. */
 const FAILURES = [
-  ['are refused', failBy(`raise sqlstate '40001'`, 'trigger fail before', ''), MEND],
+  ['are refused', failBy(`raise sqlstate '40001'`, 'trigger fail before', ''), MEND, false],
   [
     'fail at their commit',
     failBy(
@@ -64,16 +65,19 @@ const FAILURES = [
       'deferrable initially deferred for each row',
     ),
     MEND,
+    false,
   ],
   [
     'are ended with their session',
     failBy('perform pg_terminate_backend(pg_backend_pid())', 'trigger fail before', ''),
     MEND,
+    true,
   ],
   [
     'find no server that takes writes',
     setReadOnly('on'),
     `set transaction read write; ${setReadOnly('off')}`,
+    false,
   ],
 ] as const;
 
@@ -143,7 +147,7 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
     assert.deepEqual(rows, []);
   });
 
-  for (const [what, fail, mend] of FAILURES) {
+  for (const [what, fail, mend, breaks] of FAILURES) {
     test(`connections › whose changes ${what}, more often than there are connections › are given back`, async () => {
       await using watched = await openWatched();
       const { store, proxy, database } = watched;
@@ -151,6 +155,8 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
       const [rex] = [await pets.add(REX), await pets.add(REX)];
       await database.query(fail);
       await endSessions(database.address);
+      const countBroken = () => store.countConnections?.().broken ?? 0;
+      await until(() => countBroken() === 2);
       // The driver warns of the eleventh listener of an event; writes have one connection.
       for (let count = 0; count < 5; count += 1) {
         await Promise.all([
@@ -160,6 +166,7 @@ describe('connections of sessions', { skip: NO_SESSIONS, concurrency: 3 }, () =>
           assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
         ]);
       }
+      assert.equal(countBroken() > 2, breaks);
       await database.query(mend);
       await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
       assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
