@@ -116,6 +116,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'systemctl status petstore',
     'None: another replica answers.',
   ],
+  'the first key was not shown': [
+    'Nobody can read standard output.',
+    KEYS,
+    'Revoke it, and make another.',
+  ],
   'the store has no production key': [
     'The store is new, lost or mistyped.',
     KEYS,

@@ -1,6 +1,7 @@
 /** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
+import { fstatSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
@@ -8,12 +9,19 @@ import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore, requireKey, watchStore } from './served-store.ts';
-import { describeFirstKey, describeService, type Service, warnAtStart } from './service.ts';
+import {
+  describeFirstKey,
+  describeService,
+  type Service,
+  spellKeysCreate,
+  warnAtStart,
+} from './service.ts';
 import { startWorkers, stopWorkers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 1_000;
 const KEY_MS_MAX = 1_000;
+const STANDARD_OUTPUT = 1;
 
 /** Loads Fastify, half of the time and memory of a start: the primary of workers needs none. */
 const loadListener = () => import('./listener.ts');
@@ -86,6 +94,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   if (cluster.isWorker || running.isStopping) return;
   running.firstKey = ensureFirstKey(options, store, log);
   const firstKey = await running.firstKey;
+  if (firstKey) warnIfUnseen(options, log);
   if (running.isStopping) {
     if (firstKey) process.stdout.write(describeFirstKey(firstKey, options, undefined));
     return;
@@ -97,6 +106,18 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   // Not by `say`: the log must have no key.
   if (firstKey) process.stdout.write(describeFirstKey(firstKey, options, service));
   process.stdout.uncork();
+}
+
+/** Warns if standard output cannot be written: no later start shows the key. */
+function warnIfUnseen(options: ServeOptions, { warn }: Log): void {
+  const what =
+    'the first key was not shown, since standard output is full, closed or /dev/null: revoke it (see keys list)';
+  const tell = () => warn(`${what}, and make another: ${spellKeysCreate(options)}`);
+  // In place of the line of other commands, which is no JSON.
+  process.stdout.removeAllListeners('error').on('error', tell);
+  // In place of one that is closed, Node has opened this file.
+  const nowhere = statSync('/dev/null', { throwIfNoEntry: false });
+  if (fstatSync(STANDARD_OUTPUT).rdev === nowhere?.rdev) tell();
 }
 
 async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {

@@ -56,6 +56,33 @@ test('first start in staging › the lines that it prints › list the pets, and
   });
 });
 
+for (const [output, workers] of [
+  ['>/dev/full', 1],
+  ['>/dev/full', 2],
+  ['> >(true)', 1],
+  ['>&-', 1],
+  ['>/dev/null', 1],
+] as const) {
+  test(`first start with ${workers} workers and ${output} › the log says that its key was not shown, and it goes on`, async () => {
+    const cwd = createProcessFolder();
+    const within = ['bash', '-c', `exec "$0" "$@" ${output}`];
+    await using service = await startService(['--workers', `${workers}`], { cwd, within });
+    const { output: printed, url } = service;
+    await until(() => printed.stderr.includes('not shown'));
+    const lines = printed.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const make = 'npm run -s petstore -- keys create --name NAME --environment staging';
+    const line = `the first key was not shown, since standard output is full, closed or /dev/null: revoke it (see keys list), and make another: ${make}`;
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg),
+      [line],
+    );
+    assert.equal((await fetch(`${url}/livez`)).status, 200);
+  });
+}
+
 test('start in production, by deploy/env.example › no key yet › says how to make one and prints no secret', async () => {
   const within = ['sh', '-c', `set -a; . ${ENV_EXAMPLE}; exec "$0" "$@"`];
   const args = ['--database', 'sqlite:production.db', '--admin-port', '0'];
