@@ -105,6 +105,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   ],
   'the copy differs': ['A row is not the same in the copy.', KEYS, 'Report it; nothing is copied.'],
   // Files
+  '… cannot be made': [
+    'A folder above it is missing, or the disk is read-only.',
+    'mount',
+    'Name another folder, or repair the disk.',
+  ],
   'cannot be … (': ['The user may not, or the path is wrong.', FILE, 'Run as the right user.'],
   'cannot be …:': ['The system says why.', FILE, 'Do what it says.'],
   'exists already': ['Nothing is overwritten.', FILE, 'Name a new file.'],

@@ -248,6 +248,10 @@ test('a disk that became read-only › under a service on SQLite › has all pet
     assert.ok(readRows(join(cwd, name)).length >= count);
   };
   await backUp('beside.db');
+  const folder = join(disk, 'new');
+  const refused = await runProgram(['backup', '--keep', '2', folder, ...database], { cwd });
+  const why = 'its parent folder is missing, or its disk is read-only';
+  assertRefused(refused, 1, `${folder} cannot be made: ${why}; nothing was copied`);
   service.process.kill('SIGTERM');
   await service.finished;
   await backUp('after.db');

@@ -12,6 +12,8 @@ import { addStoreCommand, READS, withStore } from '../with-store.ts';
 
 /** Sorted by name, dated backups are sorted by time. */
 const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
+/** Why a folder cannot be made. */
+const NO_PARENT = 'cannot be made: its parent folder is missing, or its disk is read-only';
 
 export function addBackup(program: Command): void {
   addStoreCommand(
@@ -48,7 +50,8 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
     // If it is a file, the backup says so.
     if (cause.code === 'EEXIST') return;
-    const why = describeFileError(cause, 'made');
+    // Node gives this code also for a disk that is read-only.
+    const why = cause.code === 'ENOENT' ? NO_PARENT : describeFileError(cause, 'made');
     throw badRequest(`${folder} ${why}`, { cause });
   });
 }
