@@ -49,9 +49,10 @@ export function withStore<Values extends unknown[]>(
     const { database, environment, dryRun } = this.opts<CommandOptions>();
     const run = async (progress: Progress) => {
       progress.look = LOOKS[this.name()] ?? '';
-      // The opening migrates, or makes the tables.
-      progress.isCommitting = options.olderLayout === 'migrate' || options.create === true;
-      await using store = await openStore(database, { ...options, environment });
+      const onCommit = () => {
+        progress.isCommitting = true;
+      };
+      await using store = await openStore(database, { ...options, environment, onCommit });
       progress.isCommitting = !dryRun;
       await work(store, ...values);
       say(describeStore(database, store));

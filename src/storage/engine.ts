@@ -25,6 +25,8 @@ export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
   readonly environment?: Environment | undefined;
   /** Called with what the operator should know, while the store is opened and while it is open. */
   readonly warn?: (message: string) => void;
+  /** Called before the commit of a migration or of new tables. */
+  readonly onCommit?: () => void;
   /** Whether nothing is written: then a standby of PostgreSQL will do, if the address names it alone. */
   readonly onlyReads?: boolean;
   /** Whether the store purges idempotency keys. On PostgreSQL the opening checks the rights and the sequences. */

@@ -31,6 +31,19 @@ test('petstore migrate › a later layout that this release can use › has noth
   assert.match(stderr, new RegExp(`^The layout is ${LAYOUT + 1}: there is nothing to migrate.\n`));
 });
 
+test('petstore migrate › Ctrl-C while a table is locked › ends at once, and nothing was done', {
+  skip: NO_SESSIONS,
+}, async () => {
+  await using older = await openOlder('postgresql');
+  await using _other = await holdInSession(older, 'lock table petstore_schema in share mode');
+  await using migrating = startProgram(['migrate'], older);
+  await until(() => migrating.output.stderr.includes('trying again'));
+  migrating.process.kill('SIGINT');
+  const { signal, stderr } = await within(migrating.finished);
+  assert.equal(signal, 'SIGINT');
+  assert.match(stderr, /\nstopped: nothing was done\n$/);
+});
+
 test('petstore migrate › a table that is locked › waits, and says so', {
   skip: NO_SESSIONS,
 }, async () => {

@@ -38,7 +38,9 @@ export async function migrate(
   if (options.olderLayout === 'keep' || found >= layout) return found;
   try {
     // Each statement must see what others committed while it waited for the lock.
-    return await transactionOn(connection, 'shared', () => execute(connection, migrations));
+    return await transactionOn(connection, 'shared', () =>
+      execute(connection, migrations, options),
+    );
   } catch (error) {
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     const what = `the upgrade of the database from layout ${found} to ${layout}`;
@@ -47,7 +49,11 @@ export async function migrate(
 }
 
 /** Executes the steps that are missing, one process at a time. Resolves to the layout that it found. */
-async function execute(connection: Connection, migrations: typeof MIGRATIONS): Promise<number> {
+async function execute(
+  connection: Connection,
+  migrations: typeof MIGRATIONS,
+  { onCommit }: OpenOptions,
+): Promise<number> {
   await connection.run(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
   await connection.run('select pg_advisory_xact_lock(?)', APPLICATION_ID);
   // Another process may have migrated it since the first check.
@@ -60,6 +66,7 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
   const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   const update = 'update petstore_schema set version = ?, compatible = ?';
   await connection.run(update, layout, compatible);
+  onCommit?.();
   return found;
 }
 

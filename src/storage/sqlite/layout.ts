@@ -33,7 +33,9 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     connection.exec(SETTINGS);
     // Whoever only reads does not wait for a writer.
     const migrated =
-      found === LAYOUT ? found : connection.transact('begin immediate', () => migrate(connection));
+      found === LAYOUT
+        ? found
+        : connection.transact('begin immediate', () => migrate(connection, options));
     checkColumns(connection);
     return migrated;
   });
@@ -97,12 +99,13 @@ export function finishCopy(copy: string, told = copy): void {
 }
 
 /** Executes the missing migrations, in a transaction that blocks other writers. Returns the layout that it had. */
-export function migrate(connection: SqliteConnection): number {
+export function migrate(connection: SqliteConnection, { onCommit }: OpenOptions = {}): number {
   // Another process may have migrated it since the first check.
   const found = readLayout(connection);
   if (found === LAYOUT) return found;
   for (const { sqlite } of findSteps(found)) connection.exec(sqlite);
   connection.exec(`pragma user_version = ${LAYOUT}`);
+  onCommit?.();
   return found;
 }
 
